@@ -35,6 +35,7 @@ class LineFigures:
     """The figures of one line. `whole` is the cost with all calls, `own` the cost without your other lines."""
 
     function: str  # the function that contains the line
+    first: int  # the first line of this function
     whole: Weighed = NOTHING
     own: Weighed = NOTHING
     runs_nodes: bool = False  # backward ran in it, so its time includes the time of nodes
@@ -60,6 +61,27 @@ class LineFigures:
 def is_of_package(path: CallPath) -> bool:
     """Whether a function is of Python or of an installed package. An older trace has only the name of its file."""
     return path.package or _PACKAGES.search(path.file or "") is not None
+
+
+def shown_functions(program: Program, only: str | None = None) -> Callable[[CallPath], bool]:
+    """Returns a function that says whether the lines of a path's function are shown: yours, or what `only` names.
+
+    If no function is yours, as in a program of an installed package, all are shown.
+    """
+    users = [path for path in program.paths if path.kind == "user" and path.file is not None]
+    is_all = all(map(is_of_package, users))
+
+    def is_shown(path: CallPath) -> bool:
+        if path.kind != "user" or path.file is None:
+            return False
+        return is_all or not is_of_package(path) or (only is not None and names(path.file, path.name, only))
+
+    return is_shown
+
+
+def names(file: str, function: str, only: str) -> bool:
+    """Whether a text is in the name of a file or a function."""
+    return only.lower() in file.lower() or only.lower() in function.lower()
 
 
 def shown_file(file: str) -> str:
@@ -95,12 +117,12 @@ class _Adding:
         self.figures: dict[LinePlace, LineFigures] = {}
         self.rest: list[Weighed] = []
 
-    def at(self, place: LinePlace, function: str) -> LineFigures:
-        return self.figures.setdefault(place, LineFigures(function))
+    def at(self, place: LinePlace, function: CallPath) -> LineFigures:
+        return self.figures.setdefault(place, LineFigures(function.name, function.first or 1))
 
     def called(self, around: _Around, line: LinePlace, path: CallPath, calls: Weighed) -> _Around:
         """Counts calls from a line of the function `path`. Returns where these calls are."""
-        self.at(line, path.name).add(calls, own=True)
+        self.at(line, path).add(calls, own=True)
         return _Around(line, (*around.lines, line) if line not in around.lines else around.lines)
 
     def ran(self, around: _Around, weighed: Weighed, *, runs_nodes: bool = False, is_bound: bool = False) -> None:
@@ -164,7 +186,7 @@ def _arounds(program: Program, is_shown: Callable[[CallPath], bool], adding: _Ad
             adding.figures[line].at_least |= path.at_least
         if path.file is not None and is_shown(path):
             function = LinePlace(path.file, path.first or 1, path.name)
-            adding.at(function, path.name)
+            adding.at(function, path)
             outer = _Around(function, outer.lines)
         arounds.append(outer)
     return arounds

@@ -5,7 +5,7 @@ Lines of installed packages are shown only if `only` asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -13,7 +13,7 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
-from ptexplore.model.program import CallPath, Program
+from ptexplore.model.program import Program
 from ptexplore.model.run import Weighed, total
 from ptexplore.model.trace import Session, Trace
 from ptexplore.resolve.places.precision import of_yours
@@ -27,8 +27,9 @@ from ptexplore.view.trace.line_figures import (
     LinesOfProgram,
     figures_of,
     in_order,
-    is_of_package,
+    names,
     shown_file,
+    shown_functions,
 )
 from ptexplore.view.trace.modules import uncounted
 from ptexplore.view.trace.page import Options, ScreenRow, TraceView, in_words
@@ -54,7 +55,7 @@ def program_lines(trace: Trace, options: Options, session: Session | None) -> Tr
     """
     program = trace.recorded
     run = program_run(trace, session)
-    lines = figures_of(program, _shown(program, options.only))
+    lines = figures_of(program, shown_functions(program, options.only))
     wanted = [given for given in lines.figures.items() if _is_wanted(*given, options.only)]
     if options.only is not None and not wanted:
         raise _nothing_named(program, options.only)
@@ -95,31 +96,11 @@ def program_lines(trace: Trace, options: Options, session: Session | None) -> Tr
     )
 
 
-def _shown(program: Program, only: str | None) -> Callable[[CallPath], bool]:
-    """Returns a function that says whether the lines of a path's function are shown: yours, or what `only` names.
-
-    If no function is yours, as in a program of an installed package, all are shown.
-    """
-    users = [path for path in program.paths if path.kind == "user" and path.file is not None]
-    is_all = all(map(is_of_package, users))
-
-    def is_shown(path: CallPath) -> bool:
-        if path.kind != "user" or path.file is None:
-            return False
-        return is_all or not is_of_package(path) or (only is not None and _names(path.file, path.name, only))
-
-    return is_shown
-
-
-def _names(file: str, function: str, only: str) -> bool:
-    return only.lower() in file.lower() or only.lower() in function.lower()
-
-
 def _is_wanted(place: LinePlace, figures: LineFigures, only: str | None) -> bool:
     """Whether a line is one of those that were asked for. A function without work of its own has no row."""
     if place.function and figures.own == NOTHING:
         return False
-    return only is None or _names(place.file, figures.function, only)
+    return only is None or names(place.file, figures.function, only)
 
 
 def _nothing_named(program: Program, only: str) -> PtexploreError:
