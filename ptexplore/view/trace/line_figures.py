@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ptexplore.model.program import NODES, CallPath, Program
+from ptexplore.model.program import NODES, CallPath, Program, short_names
 from ptexplore.model.run import Weighed, total
 from ptexplore.view.trace.program_parts import own_operators, time_of_recording
 
@@ -84,10 +84,14 @@ def names(file: str, function: str, only: str) -> bool:
     return only.lower() in file.lower() or only.lower() in function.lower()
 
 
-def shown_file(file: str) -> str:
-    """Returns the path of a package's file inside the folder of packages, and the name of any other file."""
-    inside = _PACKAGES.split(file)
-    return inside[-1] if len(inside) > 1 or not file.startswith("/") else file.rpartition("/")[2]
+def shown_files(files: Iterable[str]) -> dict[str, str]:
+    """Returns the names of files: a package's file inside the folder of packages, else the name.
+
+    If several files have one name, their names begin with the folders that distinguish them.
+    """
+    inside = {file: _PACKAGES.split(file) for file in files}
+    absolute = [file for file, parts in inside.items() if len(parts) == 1 and file.startswith("/")]
+    return {file: parts[-1] for file, parts in inside.items()} | short_names(absolute)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from ptexplore.view.trace.line_figures import (
     figures_of,
     in_order,
     names,
-    shown_file,
+    shown_files,
     shown_functions,
 )
 from ptexplore.view.trace.modules import uncounted
@@ -63,7 +63,7 @@ def program_lines(trace: Trace, options: Options, session: Session | None) -> Tr
     shown = _costliest(wanted, whole, MOST if options.only is None else MOST_ASKED_FOR)
     columns = columns_of(run)
     text = {(source.file, line): words for source in program.sources for line, words in source.lines}
-    table = _Table(columns, text, shown)
+    table = _Table(columns, text, shown, shown_files(place.file for place, _ in wanted))
     rows = [row for _, given in _by_file(wanted) for row in table.file(given)]
     left = [] if options.only is not None else _rest(lines, run.whole.cost, table)
     facts = (
@@ -139,11 +139,12 @@ def _by_file(wanted: Sequence[_Given]) -> list[tuple[str, list[_Given]]]:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Makes the rows: with these columns, the text of lines by file and number, and the lines that have rows."""
+    """Makes the rows: with these columns, the text of lines by file and number, the lines with rows, names of files."""
 
     columns: tuple[Column, ...]
     text: dict[tuple[str, int], str]
     shown: frozenset[LinePlace]
+    names: dict[str, str]
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -155,7 +156,7 @@ class _Table:
         """Yields the rows of a file: its sums, its lines, and a row for each group of lines without rows."""
         file = given[0][0].file
         yield ScreenRow(
-            shown_file(file),
+            self.names[file],
             cells=self.sums_of(given),
             heading=True,
             place=of_yours(file, 1),

@@ -18,7 +18,7 @@ from ptexplore.model.program import (
 )
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trace
 from ptexplore.saved.program import portable_program
-from ptexplore.view.trace.line_figures import LinePlace, figures_of, shown_file
+from ptexplore.view.trace.line_figures import LinePlace, figures_of, shown_files
 from ptexplore.view.trace.page import Options, ScreenRow
 from ptexplore.view.trace.views import view
 
@@ -134,11 +134,25 @@ def test_a_saved_program_keeps_lines_and_text_without_folders() -> None:
     saved = portable_program(program(), "/env/lib/python3.11/site-packages")
     assert saved.sources[0].file == "train.py"
     assert [row.name for row in rows_of(saved)] == [row.name for row in rows_of(program())]
-    assert [shown_file(file) for file in (PACKAGE, MINE, "made/model.py")] == [
+    assert list(shown_files((PACKAGE, MINE, "made/model.py")).values()) == [
         "made/model.py",
         "train.py",
         "made/model.py",
     ]
+
+
+def test_two_files_with_one_name_stay_apart() -> None:
+    """Also in a saved program, which has no folders: lines of one file must not count for the other."""
+    other = "/project/data/train.py"
+    paths = (*PATHS, CallPath("user", "load", 1, 20 * MS, parent=1, line=33, file=other, first=28),
+             CallPath("builtin", "torch.relu", 1, 10 * MS, parent=12, line=30, table="t", method="relu"))  # fmt: skip
+    made = structs.replace(program(), paths=paths)
+    for shown in (made, portable_program(made, "/env/lib/python3.11/site-packages")):
+        rows = rows_of(shown)
+        assert [row.name for row in rows if row.heading] == ["project/train.py", "data/train.py"]
+        first, second = (row for row in rows if row.name.lstrip().startswith("30"))
+        assert (first.name, first.cells[0]) == ("   30      out = model(x)", "300 ms")
+        assert (second.name, second.cells[0]) == ("   30  in load", "10 ms")
 
 
 def test_lines_that_cost_little_are_folded() -> None:
