@@ -14,7 +14,7 @@ from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
 from ptexplore.model.program import Program
-from ptexplore.model.run import Weighed, total
+from ptexplore.model.run import Weighed
 from ptexplore.model.trace import Session, Trace
 from ptexplore.resolve.places.precision import of_yours
 from ptexplore.view.trace.around import about_this, explained, legend, title_of, to_legend
@@ -25,11 +25,13 @@ from ptexplore.view.trace.line_figures import (
     LineFigures,
     LinePlace,
     LinesOfProgram,
+    Measured,
     figures_of,
     in_order,
     names,
     shown_files,
     shown_functions,
+    sum_of,
 )
 from ptexplore.view.trace.modules import uncounted
 from ptexplore.view.trace.page import Options, ScreenRow, TraceView, in_words
@@ -41,7 +43,6 @@ from ptexplore.view.words.trace_remarks import worded
 FEW = 40  # up to so many lines, each has a row.
 MOST = 60  # of more lines, at most so many have rows: the costliest.
 MOST_ASKED_FOR = 300  # the same with `only`.
-NOTABLE = 0.1  # a cost with a larger share of bounds is a bound.
 HOT = 0.01  # then a line with a row has at least this part of the run.
 INDENT = " " * 7  # of a line's text, after its number
 OWN = "self"  # the heading of the time outside of your other lines
@@ -170,9 +171,9 @@ class _Table:
 
     def sums_of(self, given: Sequence[_Given]) -> tuple[str, ...]:
         """Formats the sums over several lines."""
-        own, bound = total(figures.own for _, figures in given), sum(figures.own_bound for _, figures in given)
-        time, cost, *others = self.sums(own)
-        return (time, _signed(cost, bound, own), *others)
+        own = sum_of(figures.of_own for _, figures in given)
+        time, cost, *others = self.sums(own.known)
+        return (time, _signed(cost, own), *others)
 
     def sums(self, own: Weighed) -> tuple[str, ...]:
         """Formats a sum over several lines. It has no time: the time of one line can contain the time of another."""
@@ -189,7 +190,7 @@ class _Table:
         without = ("backward",) if figures.runs_nodes else ()
         time, *others = cells(self.columns, figures.whole if not place.function else figures.own, *without)
         own, *_ = cells(self.columns, figures.own)
-        time, own = _signed(time, figures.bound, figures.whole), _signed(own, figures.own_bound, figures.own)
+        time, own = _signed(time, figures.of_whole), _signed(own, figures.of_own)
         sign = AT_LEAST if figures.at_least else ""
         shown = ("" if place.function else time, own, *others)
         if place.function:
@@ -202,9 +203,9 @@ class _Table:
         )
 
 
-def _signed(cell: str, bound: int, weighed: Weighed) -> str:
-    """Returns the cell of a cost, with a sign if more than a notable part of the cost is a bound."""
-    return f"{AT_MOST}{cell}" if cell and bound > NOTABLE * weighed.cost else cell
+def _signed(cell: str, measured: Measured) -> str:
+    """Returns the cell of a cost, with a sign if the cost is a bound."""
+    return f"{AT_MOST}{cell}" if cell and measured.is_bound else cell
 
 
 def _rest(lines: LinesOfProgram, whole: int, table: _Table) -> list[ScreenRow]:

@@ -15,10 +15,9 @@ from ptexplore.model.nesting import Unrolling, folded, unrolled
 from ptexplore.model.program import NODES, CallPath, OperatorCalls, Program
 from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.model.traced import TracedName
-from ptexplore.view.trace.line_figures import own_costs, shown_functions
+from ptexplore.view.trace.line_figures import shown_functions
 from ptexplore.view.trace.program_parts import (
     operator_name,
-    time_of_recording,
     time_without_python,
     times_elsewhere,
 )
@@ -123,7 +122,6 @@ def _threads(program: Program, name: str) -> Iterator[StackNode]:
         rows.setdefault(calls.path, []).append(calls)
     texts = {(source.file, line): text for source in program.sources for line, text in source.lines}
     is_yours = shown_functions(program)
-    costs = [cost for cost, _ in own_costs(program)]
     # A path comes after its parent path. In reverse order, children are made before their parent.
     made: dict[int, StackNode] = {}
     spans: dict[int, int] = {}
@@ -135,7 +133,8 @@ def _threads(program: Program, name: str) -> Iterator[StackNode]:
         within += sum(calls.time for calls in given)
         own = max(path.time - within, 0)
         spans[number] = own + within
-        cost = costs[number] if number and path.kind != "thread" else _without_recording(own, path, number, program)
+        folding = min(program.folding, own) if not number else 0  # calls are folded in the program's own time
+        cost = max(own - folding - path.recording, 0)
         recording[number] = own - cost + sum(recording[child] for child in children)
         nodes = [(program.paths[child].line, made[child]) for child in children]
         nodes += [(calls.line, node) for calls, node in _operators(program, given)]
@@ -148,13 +147,6 @@ def _threads(program: Program, name: str) -> Iterator[StackNode]:
         node = made[number]
         beside = (StackNode(RECORDING, recording[number], 1),) if recording[number] else ()
         yield replace(node, children=(*node.children, *beside))
-
-
-def _without_recording(own: int, path: CallPath, number: int, program: Program) -> int:
-    """Returns the time of a path that holds a thread, without recording. Calls are folded in the program's own time."""
-    own -= min(program.folding, own) if not number else 0
-    taken = time_of_recording(own, path.recording, path.error)
-    return own - (taken.sure if taken.is_unsure else taken.known)
 
 
 _OnLine = tuple[int | None, StackNode]  # what a function called, with the line of the call if it is known
