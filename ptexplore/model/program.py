@@ -7,7 +7,8 @@ docs/json.md from them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
@@ -182,3 +183,16 @@ class Program(Struct, frozen=True):
     stepping: StepBudget | None = None  # how much was stepped, if stepping was asked for
     last: tuple[OperatorKind, ...] = ()  # the operators in the last call, each with its own inputs
     sources: tuple[SourceText, ...] = ()  # the text of your lines
+
+
+def short_names(files: Iterable[str]) -> dict[str, str]:
+    """Returns for each file its name, after as many of its folders as distinguish it from the other files."""
+    wanted = dict.fromkeys(files, 1)  # how many parts of the path
+    while True:
+        names = {file: "/".join(file.split("/")[-parts:]) for file, parts in wanted.items()}
+        used = Counter(names.values())
+        longer = [file for file, name in names.items() if used[name] > 1 and name != file]
+        if not longer:
+            return names
+        for file in longer:
+            wanted[file] += 1

@@ -81,3 +81,10 @@ def of_part(columns: tuple[Column, ...], part: Part, sign: str) -> tuple[str, ..
         return tuple(f"{sign}{cell}" if cell else cell for cell in texts)
     signs = (AT_MOST if part.at_most and column.weight == "cost" else "" for column in columns)
     return tuple(f"{sign}{cell}" if cell else cell for sign, cell in zip(signs, texts, strict=True))
+
+
+def in_a_sentence(heading: str, cell: str) -> str:
+    """Returns a cell that is in no column, with the word of its heading: "49 ms backward", "1 call", "53 ms"."""
+    if not cell or heading == OF_COST["nanoseconds"][0]:
+        return cell
+    return f"{cell} {heading.removesuffix('s') if cell in ('1', f'{AT_MOST}1') else heading}"

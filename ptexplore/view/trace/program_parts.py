@@ -343,8 +343,13 @@ def _kind(path: CallPath) -> PartKind | None:
     return row.part if row is not None else None
 
 
+def is_compilation(path: CallPath) -> bool:
+    """Whether a path ends at a function of torch.compile that compiles something."""
+    return _kind(path) == "compiling"
+
+
 def _name(path: CallPath) -> str:
-    if _kind(path) == "compiling":
+    if is_compilation(path):
         return COMPILING
     if path.kind == "torch" and (path.file or "").endswith("autograd/__init__.py"):
         return f"torch.autograd.{path.name}"
