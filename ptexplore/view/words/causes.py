@@ -2084,6 +2084,870 @@ ENGLISH: dict[str, Explained] = {
         " which raised this one",
         "{owner}.{name}.{function}(self) shows the getter's own error",
     ),
+    "gather-dimensions": Explained(
+        (
+            "gather and scatter read one position of the index for each position of the result, so the index"
+            " has as many dimensions as the tensor"
+        ),
+        (
+            "index.unsqueeze(-1), and expand() to the positions that are wanted; take_along_dim broadcasts the"
+            " index by itself"
+        ),
+    ),
+    "unflatten-sizes": Explained(
+        ("unflatten splits one dimension of {size} elements; the given sizes ({given}) must multiply to {size}"),
+        ("use -1 for one of the sizes, which is then computed"),
+    ),
+    "number-joined": Explained(
+        ("cat joins along a dimension that exists, and the tensor at position {given} has none: it is one number"),
+        ("torch.stack makes a new dimension for numbers; or x.unsqueeze(0)"),
+    ),
+    "batch-counts": Explained(
+        (
+            "the product of two batches multiplies matrix by matrix: both need as many in dimension 0, and"
+            " they have {given} and {size}. It does not broadcast"
+        ),
+        ("torch.matmul (@) broadcasts the dimensions before the last two; or expand the smaller one"),
+    ),
+    "vector-sizes": Explained(
+        (
+            "the product of two vectors adds the products of their elements in pairs; they have {given} and"
+            " {size} elements"
+        ),
+        ("print both shapes; torch.outer multiplies each with each"),
+    ),
+    "addmv-dimensions": Explained(
+        (
+            "mv and addmv take a matrix (2 dimensions) and a vector (1 dimension); the given numbers of"
+            " dimensions are {given}: of what is added, of the matrix, of the vector"
+        ),
+        ("torch.matmul (@) takes other numbers of dimensions"),
+    ),
+    "einsum-subscripts": Explained(
+        (
+            "each dimension of an operand needs one letter: operand {name} (from 0) has {size} dimensions, and"
+            " {given} letters"
+        ),
+        ("print its shape; '...' stands for dimensions without a letter"),
+    ),
+    "linalg-dtype": Explained(
+        ("torch.linalg computes in float32, float64 and complex numbers; this operator has no code for {given}"),
+        ("x.float(), and convert the result; under autocast, with torch.autocast(device_type, enabled=False)"),
+    ),
+    "sampled-too-many": Explained(
+        ("each class is drawn at most once, so there are no more draws than classes"),
+        ("replacement=True, or fewer samples"),
+    ),
+    "nothing-to-sample": Explained(
+        ("a row of the weights has no entry above 0, so nothing can be drawn from it"),
+        (
+            "look for rows that are all 0: (p.sum(-1) == 0).any(); a mask or a filter (top-k, top-p) may have"
+            " removed everything"
+        ),
+    ),
+    "probabilities-dimensions": Explained(
+        ("multinomial takes one row of weights, or a matrix with a row for each draw"),
+        ("p.reshape(-1, p.shape[-1]); in text generation logits[:, -1, :] leaves a matrix"),
+    ),
+    "negative-deviation": Explained(
+        ("a standard deviation is negative"),
+        ("a network that gives one needs softplus or exp on it; a variance needs sqrt"),
+    ),
+    "empty-range": Explained(
+        ("random integers are drawn from {given} up to, and without, {size}: no number is in that range"),
+        ("the upper bound is often a length that is 0 here (an empty list or data set); print it"),
+    ),
+    "step-sign": Explained(
+        ("arange goes from start to end in steps, and the step leads away from the end"),
+        ("a negative step if end is smaller than start; print the three numbers"),
+    ),
+    "truth-of-none": Explained(
+        ("if, and, or and bool() ask an empty tensor whether it is true: it has no value"),
+        ("say what is meant: x.numel() > 0, x.any(), x is not None"),
+    ),
+    "dtype-of-numpy": Explained(
+        ("numpy has no dtype for {dtype}"),
+        ("x.float().numpy()"),
+    ),
+    "byte-order": Explained(
+        (
+            "the array was read from a file with the bytes of each number in the other order (dtype '>f4', as"
+            " in FITS, HDF5 or TIFF files)"
+        ),
+        ("array.astype(array.dtype.newbyteorder('='))"),
+    ),
+    "shape-of-object": Explained(
+        (
+            "torch.tensor reads numbers, arrays, and sequences of them; an object of the class {given} says"
+            " that it is a sequence, but its elements cannot be read by number"
+        ),
+        ("convert it first: for pandas torch.tensor(x.values) or x.to_numpy()"),
+    ),
+    "integer-overflows": Explained(
+        ("an integer of Python does not fit into 64 bits"),
+        (
+            "print the number: a hash, an id or a seed may be larger; for a mask use float('-inf') or"
+            " torch.finfo(dtype).min"
+        ),
+    ),
+    "step-of-slice": Explained(
+        ("a tensor's slice goes forwards only: its strides cannot be negative, as numpy's can"),
+        ("x.flip(0) for x[::-1]"),
+    ),
+    "assigned-class": Explained(
+        ("x[…] = value takes a number or a tensor, and the value is a {given}"),
+        ("torch.as_tensor(value, dtype=x.dtype, device=x.device)"),
+    ),
+    "index-class": Explained(
+        ("an index is a {given}, which does not count positions"),
+        ("an integer: n // 2 in place of n / 2, int(x); a tensor of positions needs integers"),
+    ),
+    "padding-pairs": Explained(
+        (
+            "pad takes two numbers (before, after) for each dimension, from the last one to the first, and no"
+            " more pairs than dimensions"
+        ),
+        ("print the shape; a dimension of the batch or of the channels may be missing"),
+    ),
+    "double-registration": Explained(
+        (
+            "a library of operators was loaded twice into one process: two copies of it (two versions, a wheel"
+            " and a build), or a module that was run again in a notebook"
+        ),
+        (
+            "restart the process; find the copies with pip list and in sys.path; for one's own operators"
+            " TORCH_LIBRARY_FRAGMENT, or torch.library.Library(name, 'FRAGMENT')"
+        ),
+    ),
+    "current-device": Explained(
+        ("the tensors must be on the GPU that is current in this thread; one of them is on the CPU or on another GPU"),
+        (
+            "move the index to the device of the weight (an nn.Embedding and its input);"
+            " torch.cuda.set_device(n) chooses the current GPU"
+        ),
+    ),
+    "fft-half-size": Explained(
+        ("on the GPU a Fourier transform of half-precision numbers takes sizes that are powers of two"),
+        ("x.float() before it (also under autocast), or pad to a power of two"),
+    ),
+    "detached-view": Explained(
+        (
+            "detach_() would cut the tensor out of the graph, but it shares its memory with another tensor"
+            " that stays in it"
+        ),
+        ("x = x.detach(), which makes a new tensor"),
+    ),
+    "function-saved-class": Explained(
+        ("save_for_backward keeps tensors; argument {size} is a {given}"),
+        ("keep other objects as attributes: ctx.n = n"),
+    ),
+    "function-no-backward": Explained(
+        (
+            "a class of torch.autograd.Function needs exactly one of backward and vjp, as a static method; it"
+            " has none or both"
+        ),
+        ("@staticmethod def backward(ctx, gradient) in that class; look at its spelling and its indentation"),
+    ),
+    "function-gave-class": Explained(
+        ("a hook, or the backward of a torch.autograd.Function, returned an object that is no tensor"),
+        ("return one tensor or None for each input of forward"),
+    ),
+    "gradient-not-numeric": Explained(
+        (
+            "gradcheck compares the gradient of backward with one from small differences of the inputs, and"
+            " they are apart"
+        ),
+        (""),
+        (
+            ("the inputs are float32, whose differences are too coarse", "x.double()"),
+            (
+                "the function is not differentiable at this point, or is random (dropout)",
+                "other inputs, a fixed seed, eval()",
+            ),
+            ("otherwise: the formula of backward is wrong there", "compare the two matrices in the message"),
+        ),
+    ),
+    "compressed-layout": Explained(
+        ("the operator has code for another sparse layout than {given}"),
+        ("convert it: x.to_sparse_csr(), x.to_sparse(), x.to_dense()"),
+    ),
+    "sparse-rebuilt": Explained(
+        (
+            "a sparse tensor of the layout {given} was pickled (for another process, or a file), and this"
+            " release cannot make it again from the pickle"
+        ),
+        ("send its parts (values and indices), or x.to_sparse() (COO)"),
+    ),
+    "sparse-dimensions": Explained(
+        (
+            "the indices have a row for each sparse dimension, and the values may have further dimensions; the"
+            " given size needs as many numbers as both together"
+        ),
+        (
+            "indices of the shape (sparse dimensions, number of values): transpose them (indices.t()) if each"
+            " row is one position"
+        ),
+    ),
+    "sparse-indices-shape": Explained(
+        ("the indices of a sparse tensor are a matrix: a row for each dimension, a column for each value"),
+        ("for one dimension indices.unsqueeze(0)"),
+    ),
+    "sparse-reshape": Explained(
+        ("a sparse tensor keeps positions, and reshape would have to compute all of them anew"),
+        ("x.to_dense().reshape(…), or compute the new indices and make a new sparse tensor"),
+    ),
+    "sparse-added-to": Explained(
+        ("the first operand is sparse and the second one dense; the other order is implemented"),
+        ("dense + sparse, or sparse.to_dense()"),
+    ),
+    "sparse-strides": Explained(
+        (
+            "a sparse tensor is three blocks of memory; something asked for its strides (a view, a layout"
+            " check, an operator for dense tensors)"
+        ),
+        ("x.to_dense() before it, or the operator of torch.sparse"),
+    ),
+    "nested-pointwise": Explained(
+        (
+            "two nested tensors have another ragged dimension each (j1, j2): torch compares the tensors of"
+            " offsets themselves, not their values. The shapes are {given} and {size}"
+        ),
+        (
+            "make the second one with the offsets of the first: torch.nested.nested_tensor_from_jagged(values,"
+            " offsets=x.offsets())"
+        ),
+    ),
+    "nested-view": Explained(
+        (
+            "view of a nested tensor keeps the batch and the ragged dimension as they are, and splits or joins"
+            " only the dimensions behind them"
+        ),
+        (
+            "x.values() is one dense tensor of all rows: change its shape, and make a nested tensor from it"
+            " with x.offsets()"
+        ),
+    ),
+    "no-fuser": Explained(
+        (
+            "fuse_modules joins a few series only (convolution, batch norm, ReLU; linear, ReLU; …), and the"
+            " given modules are none of them"
+        ),
+        (
+            "name modules that follow each other in forward, in this order; a conv with an activation other"
+            " than ReLU stays as it is"
+        ),
+    ),
+    "fused-in-training": Explained(
+        (
+            "a batch norm is put into the weights of the layer before it with its running statistics, which"
+            " eval() uses and train() does not"
+        ),
+        ("model.eval() before; for training, torch.ao.quantization.fuse_modules_qat"),
+    ),
+    "transforms-and-hooks": Explained(
+        (
+            "a transform of torch.func (grad, vjp, jacrev, hessian; in some releases vmap) meets hooks on"
+            " saved tensors: those of a checkpoint with use_reentrant=False, of save_on_cpu, or your own"
+        ),
+        ("leave one of the two out: no checkpoint inside or around the transform"),
+    ),
+    "causal-without-mask": Explained(
+        (
+            "in nn.MultiheadAttention is_causal=True only says that the mask is the causal one: the mask"
+            " itself must be given too"
+        ),
+        ("attn_mask=nn.Transformer.generate_square_subsequent_mask(n), or leave is_causal out"),
+    ),
+    "causal-and-mask": Explained(
+        ("scaled_dot_product_attention got a mask and is_causal=True: the second one makes a mask of its own"),
+        ("leave one out: put the causal part into the mask (tril), or drop the mask"),
+    ),
+    "attention-mask-dtype": Explained(
+        (
+            "a mask of attention is bool (True: this pair takes part), or has the dtype of the query and is"
+            " added to the scores"
+        ),
+        ("mask.bool() for zeros and ones, mask.to(query.dtype) for scores"),
+    ),
+    "probabilities-expected": Explained(
+        (
+            "the target has the same shape as the input, so cross_entropy reads it as probabilities of the"
+            " classes; those are floating-point numbers, and it is {given}"
+        ),
+        (
+            "class numbers: leave the class dimension out (target.argmax(1), target.squeeze(1)); one-hot rows:"
+            " target.float()"
+        ),
+    ),
+    "target-pixels": Explained(
+        (
+            "the target holds one class for each place of the input: its shape is the input's without"
+            " dimension 1, the classes"
+        ),
+        (
+            "F.interpolate the output to the size of the target, or the target (mode='nearest') to the size of"
+            " the output; squeeze a channel dimension of the target"
+        ),
+    ),
+    "ctc-batch": Explained(
+        ("ctc_loss takes one length for each sample; the batch is dimension 1 of log_probs (T, N, C)"),
+        ("log_probs.transpose(0, 1) if the batch comes first"),
+    ),
+    "ctc-blank": Explained(
+        ("blank is the number of a class, from 0 to C - 1, where C is the last dimension of log_probs (T, N, C)"),
+        ("one output of the network more than there are letters, or blank=0"),
+    ),
+    "interpolated-dimensions": Explained(
+        (
+            "interpolate takes a batch, channels, and one to three further dimensions; each mode has its"
+            " number of them (linear 1, bilinear and bicubic 2, trilinear 3)"
+        ),
+        ("x[None, None] adds the batch and the channels"),
+    ),
+    "interpolated-size": Explained(
+        ("size and scale_factor have one number for each dimension behind the batch and the channels"),
+        ("print the shape: a dimension of the batch or of the channels may be missing"),
+    ),
+    "interpolated-twice": Explained(
+        ("interpolate takes exactly one of size and scale_factor; both are given, or none"),
+        ("leave one out; None in place of a size comes often from a shape that is not known yet"),
+    ),
+    "channels-by-groups": Explained(
+        ("the channels are split into equal groups"),
+        (
+            "choose a number of groups that divides in_channels and out_channels (in a GroupNorm,"
+            " num_channels); groups=1 is no split"
+        ),
+    ),
+    "embedding-weight": Explained(
+        (
+            "an embedding got a weight that is no matrix: most often a parameter that FSDP or DeepSpeed (ZeRO"
+            " 3) keeps flat or empty between uses"
+        ),
+        (
+            "call the wrapped module, not its inner part; to read a weight of DeepSpeed,"
+            " deepspeed.zero.GatheredParameters, of FSDP summon_full_params"
+        ),
+    ),
+    "fsdp-state": Explained(
+        (
+            "FSDP keeps a state for each module it wraps, and this one was used at a moment that its state"
+            " excludes: its backward begins though its forward is not known, or its parts are called by"
+            " themselves"
+        ),
+        (
+            "run each forward through the outermost FSDP module; call backward once for it; no second use of a"
+            " wrapped module or of its weights outside of that forward"
+        ),
+    ),
+    "fsdp-group-dtypes": Explained(
+        ("the parameters of one FSDP group are gathered as one block, so they have one dtype; they have {given}"),
+        ("model.to(dtype) before fully_shard, or fully_shard the modules of the other dtype by themselves"),
+    ),
+    "rendezvous-scheme": Explained(
+        (
+            "the processes find each other by an address, and this build of torch has no way for addresses of"
+            " '{given}://'"
+        ),
+        ("init_method='env://' (with MASTER_ADDR and MASTER_PORT), 'tcp://host:port' or 'file:///path'"),
+    ),
+    "no-visible-gpu": Explained(
+        ("torch has CUDA, and the driver shows no GPU to this process"),
+        (
+            "nvidia-smi must list one; look at CUDA_VISIBLE_DEVICES (empty, or a number that does not exist);"
+            " a container needs --gpus all; in Colab choose a runtime with a GPU"
+        ),
+    ),
+    "lazy-parameters": Explained(
+        ("a lazy module (nn.LazyLinear, …) makes its parameters at its first forward, which did not run yet"),
+        ("run one batch through the model before it is wrapped, counted, or given to the optimizer"),
+    ),
+    "agent-stopped": Explained(
+        (
+            "torchrun itself was told to end, by signal {given}: by the system that started the job (a limit"
+            " of time, a cancelled job, a closed terminal: 1), or by a person. Its workers end with it"
+        ),
+        ("look at the log of the job system; nohup, tmux or sbatch keep a run alive without the terminal"),
+    ),
+    "nccl-tensors": Explained(
+        ("NCCL sends dense tensors of a GPU; the given tensor is on the CPU, or sparse"),
+        ("x.to(device) before the call; or a group with gloo: init_process_group('cpu:gloo,cuda:nccl')"),
+    ),
+    "checkpoint-lacks": Explained(
+        (
+            "the checkpoint in the folder has no entry {name}: it was saved from a model with other names, or"
+            " without this part (an optimizer, a new layer)"
+        ),
+        (
+            "compare the names: FileSystemReader(path).read_metadata().state_dict_metadata.keys();"
+            " DefaultLoadPlanner(allow_partial_load=True) leaves missing ones as they are"
+        ),
+    ),
+    "mesh-too-large": Explained(
+        ("the mesh has {size} places, and {given} processes run"),
+        ("torchrun --nproc-per-node {size}, or a mesh whose sizes multiply to {given}"),
+    ),
+    "no-sharding-rule": Explained(
+        ("a DTensor knows for each operator which shards its result has; for {name} nothing is registered"),
+        ("x.full_tensor() or x.to_local() before it; another operator; a newer torch; register_sharding adds a rule"),
+    ),
+    "optimizer-class": Explained(
+        ("an optimizer takes parameters, or dicts with a key 'params'; among them is a {given}"),
+        (
+            "model.parameters(); for several models list(a.parameters()) + list(b.parameters()); without"
+            " named_ before torch 2.6"
+        ),
+    ),
+    "scheduler-over": Explained(
+        (
+            "OneCycleLR was made for {size} steps, and this is step {given}: scheduler.step() runs more often"
+            " than was planned"
+        ),
+        (
+            "total_steps = epochs × len(loader) if it is called after each batch; a run that continues keeps"
+            " the count of the old one"
+        ),
+    ),
+    "scheduler-steps": Explained(
+        ("{name} counts steps: it must be a positive integer of Python, and it is {given}"),
+        ("int(…): a division gives a float; len(loader) is 0 for an empty data set"),
+    ),
+    "sparse-gradients": Explained(
+        ("a gradient is sparse (from nn.Embedding(sparse=True)), and {name} updates dense ones only"),
+        ("sparse=False; or SparseAdam for that parameter in an optimizer of its own; SGD takes both kinds"),
+    ),
+    "dense-gradients": Explained(
+        (
+            "SparseAdam takes parameters with sparse gradients only (nn.Embedding(sparse=True)), and one of"
+            " them has a dense gradient"
+        ),
+        ("Adam for the other parameters, in an optimizer of their own"),
+    ),
+    "optimizer-value": Explained(
+        (
+            "the optimizer checks its settings: {name} is {given}. All must be at least 0, and betas also"
+            " below 1; a text of a configuration file or nan is refused too"
+        ),
+        ("pass a number: float('1e-4') for a text"),
+    ),
+    "nesterov": Explained(
+        ("nesterov=True computes with the momentum, which is 0 by default"),
+        ("SGD(…, momentum=0.9, nesterov=True), and no dampening"),
+    ),
+    "fused-parameters": Explained(
+        (
+            "the fused optimizer is one kernel for real tensors of a few devices: a parameter is complex, or"
+            " on another device (meta too)"
+        ),
+        ("fused=False, or move the model before the optimizer is made"),
+    ),
+    "autocast-device": Explained(
+        ("torch.autocast takes the kind of device (cuda, cpu, …), and this build has none called '{given}'"),
+        ("the kind without a number: device.type; a device of a plugin needs its package imported first"),
+    ),
+    "storage-tag": Explained(
+        (
+            "the file says on which device each tensor was, and this torch does not know that device: its"
+            " plugin is not imported, or the name in map_location is wrong"
+        ),
+        ("torch.load(f, map_location='cpu')"),
+    ),
+    "folder-missing": Explained(
+        ("torch.save does not make folders, and that of the given path is missing"),
+        ("os.makedirs(folder, exist_ok=True); a relative path begins at the folder in which the program runs"),
+    ),
+    "pickle-protocol": Explained(
+        (
+            "torch.load with weights_only=True reads the few pickle instructions that torch.save writes; the"
+            " file has another one ({given}). It was pickled by something else, or with a newer protocol"
+        ),
+        (
+            "if you trust its origin, torch.load(f, weights_only=False) or pickle.load; then save it again"
+            " with torch.save"
+        ),
+    ),
+    "checkpoint-key": Explained(
+        (
+            "the dict has no key {name}. What a checkpoint contains is decided by the program that saved it:"
+            " it may be the state_dict itself, with the names of parameters as keys"
+        ),
+        ("print(checkpoint.keys()); if they are names of parameters, model.load_state_dict(checkpoint)"),
+    ),
+    "state-dict-as-module": Explained(
+        ("a dict with parameters is used as a model: torch.load gave the state_dict that was saved"),
+        ("make the model, then model.load_state_dict(torch.load(f))"),
+    ),
+    "iterable-options": Explained(
+        ("an IterableDataset decides its own order, so the DataLoader takes no {name} for it"),
+        ("shuffle inside of __iter__, or make it a Dataset with __getitem__ and __len__"),
+    ),
+    "split-lengths": Explained(
+        ("the lengths of random_split must add up to len(dataset)"),
+        (
+            "[n, len(dataset) - n] in place of two rounded products; fractions that add up to 1 are split by"
+            " torch: [0.8, 0.2]"
+        ),
+    ),
+    "tensors-of-dataset": Explained(
+        ("a TensorDataset takes row i of each tensor as sample i: all need the same first dimension"),
+        ("print the shapes of all: features and labels come from different splits, or one is transposed"),
+    ),
+    "dataset-without-item": Explained(
+        ("the class of the data set has no __getitem__"),
+        (
+            "look at its spelling (two underscores on each side) and its indentation: a function inside of"
+            " another one is no method"
+        ),
+    ),
+    "no-length": Explained(
+        ("len() was asked of an object of the class {given}, which has no __len__"),
+        (""),
+        (
+            (
+                "it is an IterableDataset, a generator, or a DataLoader of one: its length is not known",
+                "count in the loop, or write __len__; tqdm takes total=",
+            ),
+            (
+                "it is one value where a list was expected (a number in place of a list of numbers, None)",
+                "look where it is made",
+            ),
+        ),
+    ),
+    "argument-missing": Explained(
+        ("Python called {name}() without {given}, which has no default"),
+        (""),
+        (
+            (
+                "it is forward(): a module passes on what it is called with",
+                "model(x, …) with each argument; an nn.Sequential passes exactly one",
+            ),
+            (
+                "it is a method, and self is missing: the class was called, not an object of it",
+                "make the object first: Net()(x)",
+            ),
+            (
+                "it is step(): ReduceLROnPlateau needs the measured value, LBFGS a closure",
+                "scheduler.step(loss), optimizer.step(closure)",
+            ),
+            (
+                "a library calls it: the two were written for different releases",
+                "compare the installed versions with those that it asks for",
+            ),
+        ),
+    ),
+    "arguments-too-many": Explained(
+        ("{name}() takes {size} and got {given}; in a method the object itself (self) counts as one"),
+        (
+            "look for a missing self in its definition, a tuple that is passed with a star, and arguments that"
+            " must be named"
+        ),
+    ),
+    "argument-unexpected": Explained(
+        ("{name}() does not take the argument {given} by name (or got it twice, also by position)"),
+        (
+            "look at the definition of {name}: the name may be another one. In code that is not yours, the"
+            " release is older or newer than the code expects"
+        ),
+    ),
+    "value-called": Explained(
+        ("brackets call a value of the class {given}, which is no function"),
+        (
+            "look for a name that hides a function (sum = 0, len = …), for a missing comma or operator before"
+            " the bracket, and for a property that is called (x.shape)"
+        ),
+    ),
+    "value-indexed": Explained(
+        ("square brackets read an element of a value of the class {given}, which has none"),
+        (""),
+        (
+            ("it is a DataLoader", "loader.dataset[i], or next(iter(loader))"),
+            (
+                "it is NoneType: a function gave nothing back (a missing return, a method that works in place)",
+                "look where the value is made",
+            ),
+            ("it is a function or a method: the brackets of the call are missing", "f()[0]"),
+        ),
+    ),
+    "value-iterated": Explained(
+        ("a loop, an unpacking or a star goes through a value of the class {given}, which cannot be gone through"),
+        ("print its type: a DataLoader gives batches, a model does not; next() needs iter(x)"),
+    ),
+    "unpacked-number": Explained(
+        ("the left side of the assignment (or of the loop) has another number of names than the right side has values"),
+        (
+            "print what is unpacked: x.shape of another number of dimensions, a data set that gives three"
+            " values, a model that returns more than one"
+        ),
+    ),
+    "module-gone": Explained(
+        (
+            "the installed torch has no module torch.{name}: the code is written for an older or a newer"
+            " release (torch._six ended with 1.13), or a file torch.py of yours hides torch"
+        ),
+        ("a newer release of the library that imports it; print(torch.__version__, torch.__file__)"),
+    ),
+    "hub-hash": Explained(
+        (
+            "the downloaded file has another checksum than its name says: the download was cut or changed (a"
+            " proxy), or the file was replaced"
+        ),
+        ("delete it (torch.hub.get_dir()) and load again, or download it by hand"),
+    ),
+    "hub-callable": Explained(
+        ("hubconf.py of that repository has no function {name}"),
+        ("torch.hub.list('owner/repository') lists them; force_reload=True fetches a newer copy"),
+    ),
+    "hub-branch": Explained(
+        ("the repository on GitHub has no branch, tag or commit {name}"),
+        (
+            "hub.load('owner/repository:branch', …) with a name that exists, or skip_validation=True if GitHub"
+            " refuses to answer"
+        ),
+    ),
+    "github-limit": Explained(
+        (
+            "torch.hub asks GitHub about the repository, and GitHub answers a limited number of questions in"
+            " an hour for one address"
+        ),
+        ("torch.hub.load(…, skip_validation=True), GITHUB_TOKEN in the environment, or wait"),
+    ),
+    "certificate": Explained(
+        (
+            "Python could not check the certificate of the server: it has no list of authorities (python.org's"
+            " Python on macOS), the clock is wrong, or a proxy puts its own certificate in"
+        ),
+        (
+            "run Install Certificates.command on macOS; pip install -U certifi; add the proxy's authority to"
+            " SSL_CERT_FILE"
+        ),
+    ),
+    "image-class": Explained(
+        (
+            "a transform of torchvision got another kind of image than it takes: some take PIL images, some"
+            " tensors, Normalize a tensor of floats"
+        ),
+        (
+            "put ToTensor() (or v2.ToImage(), v2.ToDtype(torch.float32, scale=True)) at the place where the"
+            " kind changes: before Normalize, after the transforms of PIL"
+        ),
+    ),
+    "image-array": Explained(
+        ("PIL makes images of arrays of height × width (× 3 or 4) in uint8, and the array has another shape or dtype"),
+        (
+            "(x.permute(1, 2, 0) * 255).byte().cpu().numpy() for a tensor of channels × height × width from 0"
+            " to 1; torchvision.utils.save_image does that"
+        ),
+    ),
+    "export-assigned": Explained(
+        (
+            "forward writes a tensor to an attribute of the module (a cache, a counter); an exported graph"
+            " keeps such a state only in buffers"
+        ),
+        ("self.register_buffer(name, tensor) in __init__ and copy_ into it, or return the tensor instead"),
+    ),
+    "capture-random": Explained(
+        (
+            "random numbers are drawn (dropout) with a generator that is registered in a CUDA graph while"
+            " nothing is captured, or in another graph than the one that is captured: an earlier capture"
+            " failed, or two run at once"
+        ),
+        ("look for the first error above; capture once, in one thread; a new process after a failed capture"),
+    ),
+    "donated-buffers": Explained(
+        (
+            "the compiled backward writes into tensors that it saved, to save memory, so it runs once:"
+            " retain_graph=True and create_graph=True are not possible with it"
+        ),
+        ("torch._functorch.config.donated_buffer = False before compiling, or leave retain_graph out"),
+    ),
+    "subclass-guessed": Explained(
+        (
+            "torch.compile compiles backward before it sees gradients, and guesses their kind: the gradient"
+            " that came is another kind (another sharding of a DTensor, a plain tensor, another subclass)"
+        ),
+        (
+            "let the compiled part end where the kind of its results is plain (to_local(), full_tensor()), or"
+            " compile the loss with it"
+        ),
+    ),
+    "triton-gpu-too-old": Explained(
+        (
+            "Inductor writes kernels in Triton, which needs a GPU of compute capability 7.0 (Volta) or newer;"
+            " {name} is older"
+        ),
+        ("torch.compile(backend='cudagraphs' or 'aot_eager'), or no compile"),
+    ),
+    "inductor-failed": Explained(
+        (
+            "Inductor, the compiler behind torch.compile, failed while it translated an operator ('target:'"
+            " names it). The error behind the name is Inductor's own: a defect there, or a kernel of yours that"
+            " it cannot read"
+        ),
+        (
+            "torch.compile(backend='aot_eager') shows whether it is Inductor; a newer torch;"
+            " torch.compiler.disable for the function with that operator"
+        ),
+    ),
+    "onnx-namespace": Explained(
+        (
+            "the exporter knows torch's operators; this one is of another library, or a"
+            " torch.autograd.Function of Python"
+        ),
+        (
+            "torch.onnx.register_custom_op_symbolic (TorchScript's exporter), custom_translation_table"
+            " (dynamo=True), or a static method symbolic() of the Function; else other operators"
+        ),
+    ),
+    "onnx-function-missing": Explained(
+        ("the exporter has no translation to ONNX for this operator with these arguments"),
+        ("a newer torch and onnxscript; custom_translation_table; other operators in the model"),
+    ),
+    "onnx-too-large": Explained(
+        ("an .onnx file is one protobuf message, which holds at most 2 GiB; the weights are larger"),
+        (
+            "export to a path, not to a buffer, so that the weights go into files beside it"
+            " (external_data=True); onnx.save_model(…, save_as_external_data=True)"
+        ),
+    ),
+    "onnxruntime-shape": Explained(
+        ("onnxruntime compares the input {name} with the shape in the file: the model was exported with fixed sizes"),
+        (
+            "export with dynamic_axes (or dynamic_shapes) for the dimensions that change, or pass inputs of"
+            " the exported shape"
+        ),
+    ),
+    "mps-empty": Explained(
+        ("a kernel of Metal got a tensor without elements, which it does not take"),
+        ("leave the call out for empty tensors (x.numel() == 0), or run it on the CPU"),
+    ),
+    "compiler-version": Explained(
+        (
+            "nvcc of CUDA {size} works with certain versions of {name}; the installed one ({given}) is {owner}"
+            " than they are"
+        ),
+        (
+            "install a compiler that it takes and name it: CC=gcc-11 CXX=g++-11, or in conda gxx_linux-64;"
+            " else another CUDA"
+        ),
+    ),
+    "nvcc-architecture": Explained(
+        (
+            "the extension is built for a kind of GPU that the installed nvcc (or this torch) does not know:"
+            " nvcc is older than the GPU, or so new that it dropped an old kind"
+        ),
+        (
+            "TORCH_CUDA_ARCH_LIST='8.6' with a kind that both know, or another CUDA toolkit: nvcc --version,"
+            " and CUDA_HOME leads to the right one"
+        ),
+    ),
+    "torch-headers-missing": Explained(
+        (
+            "the C++ compiler does not find the headers of torch: setup.py does not build with"
+            " torch.utils.cpp_extension, or the torch that it sees has none (a build in an isolated environment)"
+        ),
+        (
+            "CppExtension and BuildExtension in setup.py, or include_paths() of torch.utils.cpp_extension; pip"
+            " install --no-build-isolation"
+        ),
+    ),
+    "extension-for-old-torch": Explained(
+        ("the source is written for an old torch: the folder THC ended with 1.11, AT_CHECK earlier"),
+        (
+            "a newer release of the extension; in its source ATen/cuda/CUDAContext.h for THC/THC.h, and"
+            " TORCH_CHECK for AT_CHECK"
+        ),
+    ),
+    "cuda-headers-missing": Explained(
+        (
+            "the compiler does not find a header of the CUDA toolkit (or of cuDNN, NCCL): only its libraries"
+            " are installed, or CUDA_HOME leads to another folder"
+        ),
+        ("install the whole toolkit of torch.version.cuda (in conda cuda-toolkit), and set CUDA_HOME"),
+    ),
+    "python-headers-missing": Explained(
+        ("the compiler does not find the headers of Python"),
+        ("install them: python3-dev (Debian, Ubuntu), python3-devel (Fedora), for the version that runs"),
+    ),
+    "windows-extension": Explained(
+        (
+            "Windows could not load the compiled module {name}, or a library that it needs: it was built for"
+            " another torch, Python or CUDA, or the C++ runtime is missing"
+        ),
+        (
+            "install that package again for this torch and Python; the Visual C++ redistributable; import"
+            " torch before it"
+        ),
+    ),
+    "extension-not-imported": Explained(
+        (
+            "a library tried to import its compiled part {name}, failed, and went on: the part was not built,"
+            " or not for this torch"
+        ),
+        (
+            "import the part by itself to see its own error (python -c 'from package import {name}'), then"
+            " build or install the library again; CUDA_HOME must be set while it is built"
+        ),
+    ),
+    "library-too-old": Explained(
+        ("a library was built on a newer system: it asks for {given}, which the {name} that was loaded does not have"),
+        (
+            "in conda: conda install -c conda-forge libstdcxx-ng, and LD_LIBRARY_PATH=$CONDA_PREFIX/lib; else"
+            " a build for your system, or a newer system"
+        ),
+    ),
+    "openmp-twice": Explained(
+        (
+            "two copies of the OpenMP library are in one process: two packages (torch, numpy, scikit-learn, …)"
+            " brought their own"
+        ),
+        (
+            "install all of them from one source (all by pip, or all by conda) in a new environment;"
+            " KMP_DUPLICATE_LIB_OK=TRUE goes on, and can give wrong results"
+        ),
+    ),
+    "mkl-threads": Explained(
+        ("MKL should use Intel's threads, but {name} is loaded already, by a package that was imported before"),
+        ("MKL_THREADING_LAYER=GNU, or import numpy first"),
+    ),
+    "mkl-parts-differ": Explained(
+        (
+            "MKL loads a part of itself for your processor, and that part is of another release or missing:"
+            " two installations of MKL are mixed"
+        ),
+        ("install mkl again from one source (pip or conda) in a new environment; look at LD_LIBRARY_PATH"),
+    ),
+    "script-types": Explained(
+        ("in TorchScript a variable has one type: a branch or a second assignment gives it another one"),
+        ("another name for the second value; Optional[…] annotated at the first one; both branches with one type"),
+    ),
+    "script-statement": Explained(
+        ("TorchScript reads a part of Python, and this form is not in it: {name}"),
+        (
+            "write it in another way, torch.jit.ignore on the function, or torch.jit.trace, torch.export in"
+            " place of script"
+        ),
+    ),
+    "script-python-value": Explained(
+        (
+            "TorchScript compiles the function with what it can see: this name is a function of Python that it"
+            " does not know, a local of another scope, or a module that it cannot read"
+        ),
+        (
+            "an operator of torch for it; a module attribute or an argument for a value; torch.jit.ignore on"
+            " the function that uses it"
+        ),
+    ),
+    "script-module-index": Explained(
+        ("TorchScript knows the modules of a ModuleList one by one, so an index must be a number in the text"),
+        ("for layer in self.layers (or enumerate) in place of self.layers[i]"),
+    ),
+    "script-no-attribute": Explained(
+        (
+            "TorchScript knows the type of each value; the type here has no {name}: an argument without an"
+            " annotation is a Tensor for it"
+        ),
+        ("annotate the argument with its type (x: List[int]); an operator in place of a method of Python"),
+    ),
 }
 
 

@@ -295,6 +295,135 @@ def raised(error: Exception) -> None:
     raise error
 
 
+class NotIndexed:
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: object) -> object:
+        raise KeyError(index)
+
+
+class SavesNumber(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(3)
+        return x
+
+
+class NoBackward(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+
+class GivesNumber(NoBackward):
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return 1.0
+
+
+class WrongValue(NoBackward):
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient * 5
+
+
+class Stream(torch.utils.data.IterableDataset):  # type: ignore[misc, name-defined]
+    def __iter__(self) -> Any:
+        return iter([])
+
+
+class Chosen(nn.Module):  # type: ignore[misc, name-defined]
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.ReLU(), nn.ReLU()])
+
+    def forward(self, x: torch.Tensor, which: int) -> torch.Tensor:  # type: ignore[name-defined]
+        return self.layers[which](x)  # type: ignore[no-any-return]
+
+
+def retyped(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    if bool(x.sum() > 0):  # noqa: SIM108 - TorchScript names the branches
+        y = 1
+    else:
+        y = x
+    return y
+
+
+def with_try(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    try:
+        return x
+    except ValueError:
+        return x
+
+
+def of_unknown(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    return vars(x)
+
+
+def of_no_attribute(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    return x.nothing_of_that_name()
+
+
+def twice_defined() -> None:
+    first, second = (torch.library.Library("twice_defined_here", "FRAGMENT") for _ in range(2))
+    first.define("same(Tensor x) -> Tensor")
+    second.define("same(Tensor x) -> Tensor")
+
+
+def jagged() -> Any:
+    return torch.nested.nested_tensor([ones(2, 3), ones(4, 3)], layout=torch.jagged)
+
+
+def unlike_nested() -> Any:
+    return jagged() + jagged()
+
+
+def grad_in_hooks() -> None:
+    with torch.autograd.graph.save_on_cpu():
+        torch.func.grad(lambda x: x.sum())(ones(2))
+
+
+def stepped_too_often() -> None:
+    optimizer = torch.optim.SGD([leaf()], 0.1)
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=2)
+    for _ in range(4):
+        optimizer.step()
+        scheduler.step()
+
+
+def sparse_gradient(optimizer: Any) -> None:
+    embedding = nn.Embedding(3, 2, sparse=True)
+    embedding(tensor([0])).sum().backward()
+    optimizer(embedding.parameters()).step()
+
+
+def dense_gradient() -> None:
+    weight = leaf()
+    weight.sum().backward()
+    torch.optim.SparseAdam([weight]).step()
+
+
+def call(value: Any) -> Any:
+    return value()
+
+
+def first_of(value: Any) -> Any:
+    return value[0]
+
+
+def three_of(values: Any) -> Any:
+    first, second, third = values
+    return first, second, third
+
+
+def saved_file() -> io.BytesIO:
+    file = io.BytesIO()
+    torch.save(ones(2), file)
+    file.seek(0)
+    return file
+
+
 BCE = F.binary_cross_entropy
 RAISED: dict[str, Callable[[], Any]] = {
     "index-dtype": lambda: ones(3)[ones(2)],
@@ -463,6 +592,95 @@ RAISED: dict[str, Callable[[], Any]] = {
     "sampler-rank": lambda: torch.utils.data.DistributedSampler([1], num_replicas=2, rank=2),
     "child-signal": lambda: raised(child_failed(-9)),
     "child-failed": lambda: raised(child_failed(1)),
+    "gather-dimensions": lambda: ones(2, 2).gather(0, zeros(1).long()),
+    "unflatten-sizes": lambda: ones(2, 7).unflatten(1, (2, 3)),
+    "number-joined": lambda: torch.cat([tensor(1.0), tensor(2.0)]),
+    "batch-counts": lambda: torch.addbmm(ones(2, 2), ones(3, 2, 2), ones(4, 2, 2)),
+    "vector-sizes": lambda: ones(5).dot(ones(4)),
+    "addmv-dimensions": lambda: ones(2, 2, 2).mv(ones(2)),
+    "einsum-subscripts": lambda: torch.einsum("ij->i", ones(2, 2, 2)),
+    "linalg-dtype": lambda: torch.linalg.slogdet(ones(2, 2).half()),
+    "sampled-too-many": lambda: torch.multinomial(ones(2), 3),
+    "nothing-to-sample": lambda: torch.multinomial(zeros(2), 1, replacement=True),
+    "probabilities-dimensions": lambda: torch.multinomial(ones(1, 2, 2), 1),
+    "negative-deviation": lambda: torch.normal(0.0, -1.0, (2,)),
+    "empty-range": lambda: torch.randint(0, 0, (2,)),
+    "step-sign": lambda: torch.arange(5, 1, 1),
+    "truth-of-none": lambda: bool(ones(0)),
+    "dtype-of-numpy": lambda: ones(2).bfloat16().numpy(),
+    "byte-order": lambda: from_array(lambda numpy: torch.from_numpy(numpy.ones(2, ">f4"))),
+    "shape-of-object": lambda: tensor(NotIndexed()),
+    "integer-overflows": lambda: tensor(2**70),
+    "step-of-slice": lambda: ones(4)[::-1],
+    "assigned-class": lambda: set_at(ones(3), 0, "a"),
+    "index-class": lambda: ones(3)[1.5],
+    "padding-pairs": lambda: F.pad(ones(3), (1, 1, 1, 1)),
+    "double-registration": twice_defined,
+    "detached-view": (leaf() * 1)[:2].detach_,
+    "function-saved-class": lambda: SavesNumber.apply(leaf()),
+    "function-no-backward": lambda: NoBackward.apply(leaf()).sum().backward(),
+    "function-gave-class": lambda: GivesNumber.apply(leaf()).sum().backward(),
+    "gradient-not-numeric": lambda: torch.autograd.gradcheck(
+        WrongValue.apply, ones(2, dtype=torch.double, requires_grad=True)
+    ),
+    "compressed-layout": lambda: ones(2, 2).to_sparse_csc().crow_indices(),
+    "sparse-dimensions": lambda: torch.sparse_coo_tensor(zeros(2, 1).long(), ones(1), (3,)),
+    "sparse-indices-shape": lambda: torch.sparse_coo_tensor(zeros(2).long(), ones(2)),
+    "sparse-reshape": lambda: ones(2, 2).to_sparse().reshape(4),
+    "sparse-added-to": lambda: ones(2).to_sparse() + ones(2),
+    "sparse-strides": lambda: ones(2, 2).to_sparse_csr().stride(),
+    "nested-pointwise": unlike_nested,
+    "nested-view": lambda: jagged().view(-1),
+    "fused-in-training": lambda: module("torch.nn.utils.fusion").fuse_conv_bn_eval(
+        nn.Conv2d(1, 1, 1), nn.BatchNorm2d(1)
+    ),
+    "transforms-and-hooks": grad_in_hooks,
+    "causal-without-mask": lambda: nn.MultiheadAttention(4, 2)(*[ones(3, 1, 4)] * 3, is_causal=True),
+    "causal-and-mask": lambda: F.scaled_dot_product_attention(
+        *[ones(1, 2, 4)] * 3, attn_mask=ones(2, 2), is_causal=True
+    ),
+    "attention-mask-dtype": lambda: F.scaled_dot_product_attention(*[ones(1, 2, 4)] * 3, attn_mask=ones(2, 2).long()),
+    "probabilities-expected": lambda: F.cross_entropy(ones(2, 3), ones(2, 3).long()),
+    "ctc-batch": lambda: F.ctc_loss(ones(2, 3, 3), zeros(3, 1).long(), (2, 2, 2), (1, 1)),
+    "ctc-blank": lambda: F.ctc_loss(ones(2, 1, 3), zeros(1, 1).long(), (2,), (1,), blank=5),
+    "interpolated-dimensions": lambda: F.interpolate(ones(4, 4), size=2, mode="bilinear"),
+    "interpolated-size": lambda: F.interpolate(ones(1, 1, 4), size=(2, 2)),
+    "interpolated-twice": lambda: F.interpolate(ones(1, 1, 4), size=2, scale_factor=2),
+    "channels-by-groups": lambda: nn.Conv2d(3, 4, 1, groups=2),
+    "embedding-weight": lambda: F.embedding(tensor([0]), ones(0)),
+    "rendezvous-scheme": lambda: module("torch.distributed").init_process_group(
+        "gloo", init_method="ours://x", rank=0, world_size=1
+    ),
+    "lazy-parameters": lambda: nn.LazyLinear(2).weight.shape,
+    "optimizer-class": lambda: torch.optim.SGD(["a"], 0.1),
+    "scheduler-over": stepped_too_often,
+    "scheduler-steps": lambda: torch.optim.lr_scheduler.OneCycleLR(torch.optim.SGD([leaf()], 0.1), 0.1, total_steps=0),
+    "sparse-gradients": lambda: sparse_gradient(torch.optim.Adam),
+    "dense-gradients": dense_gradient,
+    "optimizer-value": lambda: torch.optim.Adam([leaf()], lr=-1.0),
+    "nesterov": lambda: torch.optim.SGD([leaf()], 0.1, nesterov=True),
+    "storage-tag": lambda: torch.load(saved_file(), map_location="ours"),
+    "folder-missing": lambda: torch.save({}, "/nowhere/x.pt"),
+    "checkpoint-key": lambda: {}["state_dict"],
+    "state-dict-as-module": lambda: nn.Linear(1, 1).state_dict().eval(),
+    "iterable-options": lambda: torch.utils.data.DataLoader(Stream(), shuffle=True),
+    "split-lengths": lambda: torch.utils.data.random_split([1, 2, 3], [1, 1]),
+    "tensors-of-dataset": lambda: torch.utils.data.TensorDataset(ones(2), ones(3)),
+    "dataset-without-item": lambda: torch.utils.data.Dataset()[0],
+    "no-length": lambda: len(iter([])),
+    "argument-missing": nn.Linear(1, 1),
+    "arguments-too-many": lambda: nn.Identity.forward(*[ones(1)] * 3),
+    "argument-unexpected": lambda: nn.Linear(1, 1, biass=True),
+    "value-called": lambda: call(5),
+    "value-indexed": lambda: first_of(5),
+    "value-iterated": lambda: next(5),
+    "unpacked-number": lambda: three_of((1, 2)),
+    "module-gone": lambda: module("torch._six"),
+    "script-types": lambda: torch.jit.script(retyped),
+    "script-statement": lambda: torch.jit.script(with_try),
+    "script-python-value": lambda: torch.jit.script(of_unknown),
+    "script-module-index": lambda: torch.jit.script(Chosen()),
+    "script-no-attribute": lambda: torch.jit.script(of_no_attribute),
 }
 
 
@@ -648,6 +866,72 @@ PRINTED = {
     " attribute 'x'",
     "peer-closed": "RuntimeError: [/x/gloo/transport/tcp/pair.cc:525] Connection closed by peer [10.0.0.1]:3423",
     "saved-on-gpu": "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available()",
+    "current-device": "RuntimeError: Input, output and indices must be on the current device",
+    "fft-half-size": "RuntimeError: cuFFT only supports dimensions whose sizes are powers of two when"
+    " computing in half precision, but got a signal size of[100]",
+    "sparse-rebuilt": "NotImplementedError: rebuilding sparse tensor for layout torch.sparse_csr",
+    "no-fuser": "AssertionError: did not find fuser method for: (<class 'torch.nn.modules.conv.Conv2d'>,)",
+    "target-pixels": "RuntimeError: input and target batch or spatial sizes don't match: target [4, 256,"
+    " 256], input [4, 2, 128, 128]",
+    "fsdp-state": "ValueError: expected to be in states [<TrainingState.FORWARD_BACKWARD: 2>] but current"
+    " state is TrainingState.IDLE",
+    "fsdp-group-dtypes": "AssertionError: FSDP expects uniform original parameter dtype but got"
+    " {torch.bfloat16, torch.float32}",
+    "no-visible-gpu": "RuntimeError: No CUDA GPUs are available",
+    "agent-stopped": "torch.distributed.elastic.multiprocessing.api.SignalException: Process 1234 got signal: 15",
+    "nccl-tensors": "ValueError: Tensors must be CUDA and dense",
+    "checkpoint-lacks": "RuntimeError: Missing key in checkpoint state_dict: model.fc.weight.",
+    "mesh-too-large": "RuntimeError: Mesh should not be bigger than default world size 1, but found 2 ranks!",
+    "no-sharding-rule": "NotImplementedError: Operator aten.sort.stable does not have a sharding strategy registered.",
+    "fused-parameters": "RuntimeError: `fused=True` requires all the params to be floating point Tensors"
+    " of supported devices: ['mps', 'cuda', 'xpu', 'hpu', 'cpu'].",
+    "autocast-device": "RuntimeError: User specified an unsupported autocast device_type 'ours'",
+    "pickle-protocol": "_pickle.UnpicklingError: Unsupported operand 149",
+    "hub-hash": 'RuntimeError: invalid hash value (expected "9d0a", got "e3b0")',
+    "hub-callable": "RuntimeError: Cannot find callable resnet51 in hubconf",
+    "hub-branch": "ValueError: Cannot find main in https://github.com/x/y. If it's a commit from a forked"
+    " repo, please call hub.load() with forked repo directly.",
+    "github-limit": "urllib.error.HTTPError: HTTP Error 403: rate limit exceeded",
+    "certificate": "urllib.error.URLError: <urlopen error [SSL: CERTIFICATE_VERIFY_FAILED] certificate"
+    " verify failed: unable to get local issuer certificate (_ssl.c:1129)>",
+    "image-class": "TypeError: pic should be PIL Image or ndarray. Got <class 'torch.Tensor'>",
+    "image-array": "KeyError: ((1, 1, 3), '<f4')",
+    "export-assigned": "ValueError: The tensor attribute self.cache was assigned during export. Such"
+    " attributes must be registered as buffers using the `register_buffer` API",
+    "capture-random": "RuntimeError: Offset increment outside graph capture encountered unexpectedly.",
+    "donated-buffers": "RuntimeError: This backward function was compiled with non-empty donated buffers"
+    " which requires create_graph=False and retain_graph=False.",
+    "subclass-guessed": "RuntimeError: \nDuring the backward, we encountered a tensor subclass where we"
+    " guessed its\nmetadata incorrectly.",
+    "triton-gpu-too-old": "torch._inductor.exc.GPUTooOldForTriton: Found Quadro K2000 which is too old to"
+    " be supported by the triton GPU compiler, which is used as the backend.",
+    "inductor-failed": "torch._inductor.exc.LoweringException: NotImplementedError: View\n  target: aten.view.default",
+    "onnx-namespace": "torch.onnx.errors.UnsupportedOperatorError: ONNX export failed on an operator with"
+    " unrecognized namespace torchvision::deform_conv2d.",
+    "onnx-function-missing": "torch.onnx._internal.exporter._errors.DispatchError: No ONNX function found"
+    " for <OpOverload(op='aten.x', overload='default')>. Failure message: x",
+    "onnx-too-large": "RuntimeError: The serialized model is larger than the 2GiB limit imposed by the"
+    " protobuf library.",
+    "onnxruntime-shape": "onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument: [ONNXRuntimeError]"
+    " : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: x for the following"
+    " indices",
+    "mps-empty": "RuntimeError: Placeholder tensor is empty!",
+    "compiler-version": "RuntimeError: The current installed version of g++ (13.2.0) is greater than the"
+    " maximum required version by CUDA 11.8. Please make sure to use an adequate"
+    " version of g++ (>=6.0.0, <12.0).",
+    "nvcc-architecture": "nvcc fatal   : Unsupported gpu architecture 'compute_89'",
+    "torch-headers-missing": "fatal error: torch/extension.h: No such file or directory",
+    "extension-for-old-torch": "fatal error: THC/THC.h: No such file or directory",
+    "cuda-headers-missing": "fatal error: cusparse.h: No such file or directory",
+    "python-headers-missing": "fatal error: Python.h: No such file or directory",
+    "windows-extension": "ImportError: DLL load failed while importing _C: The specified procedure could not be found.",
+    "extension-not-imported": "NameError: name '_C' is not defined",
+    "library-too-old": "ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.29' not"
+    " found (required by x.so)",
+    "openmp-twice": "OMP: Error #15: Initializing libiomp5md.dll, but found libiomp5md.dll already initialized.",
+    "mkl-threads": "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with"
+    " libgomp.so.1 library.",
+    "mkl-parts-differ": "INTEL MKL ERROR: /x/libmkl_avx2.so.1: undefined symbol: mkl_sparse_optimize_bsr_trsm_i8.",
 }
 # Causes that are of one kind: the first one in the tables is the narrower one.
 WITHIN = {
@@ -670,6 +954,7 @@ WITHIN = {
     "dynamo-internal": {"module-attribute"},
     "nccl-id": {"peer-closed"},
     "script-call": {"script-class"},
+    "weights-only": {"pickle-protocol"},
     "cuda-function-missing": {"hip-no-code"},
 }
 

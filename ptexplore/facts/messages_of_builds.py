@@ -1,0 +1,209 @@
+"""Messages about torch.compile, export, ONNX, TorchScript, and of compilers and libraries around torch.
+
+The class of a row is `facts/message.py::Message`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ptexplore.facts.message import Message
+from ptexplore.facts.source import FactSource
+
+OF_BUILDS = (
+    Message(
+        "export-assigned",
+        re.compile(
+            r"The tensor attributes? .{1,300}? (?:was|were) assigned during export|Mutating modul"
+            r"e attribute (?P<name>\w+) during export"
+        ),
+        (FactSource("torch/_functorch/aot_autograd.py", " assigned during export. ", until="2.6"),),
+    ),
+    Message(
+        "capture-random",
+        re.compile(r"Offset increment outside graph capture encountered unexpectedly"),
+        (
+            FactSource(
+                "aten/src/ATen/cuda/CUDAGeneratorImpl.cpp",
+                "Offset increment outside graph capture encountered unexpectedly.",
+            ),
+        ),
+    ),
+    Message(
+        "donated-buffers",
+        re.compile(r"This backward function was compiled with non-empty donated buffers"),
+        (
+            FactSource(
+                "torch/_functorch/_aot_autograd/runtime_wrappers.py",
+                "This backward function was compiled with non-empty donated buffers",
+            ),
+        ),
+    ),
+    Message(
+        "subclass-guessed",
+        re.compile(
+            r"During the backward, we encountered a tensor subclass where we guessed its\s+metada"
+            r"ta incorrectly"
+        ),
+        (
+            FactSource(
+                "torch/_functorch/_aot_autograd/runtime_wrappers.py",
+                "During the backward, we encountered a tensor subclass where we guessed its",
+            ),
+        ),
+    ),
+    Message(
+        "triton-gpu-too-old",
+        re.compile(
+            r"Found (?P<name>[^\n]{1,80}?) which is too old to be supported by the triton GPU com"
+            r"piler"
+        ),
+        (
+            FactSource(
+                "torch/_inductor/exc.py", " which is too old to be supported by the triton GPU compiler", since="2.7"
+            ),
+        ),
+    ),
+    Message(
+        "inductor-failed",
+        re.compile(
+            r"LoweringException: (?!.{0,300}(?:CppCompileError|OutOfResources))(?P<name>\w+)|Indu"
+            r"ctorError: (?!CppCompileError|OutOfResources|TritonMissing|InvalidCxxCompiler|.{0,1"
+            r"0}C\+\+ compile error)(?P<given>\w+)"
+        ),
+        (FactSource("torch/_inductor/exc.py", "class LoweringException"),),
+    ),
+    Message(
+        "onnx-namespace",
+        re.compile(
+            r"ONNX export failed on an operator with unrecognized namespace (?P<name>[\w:.]+)|Cou"
+            r"ldn't export Python operator (?P<given>\w+)"
+        ),
+        (FactSource("torch/csrc/jit/serialization/export.cpp", "Couldn't export Python operator "),),
+    ),
+    Message(
+        "onnx-function-missing",
+        re.compile(r"No ONNX function found for (?P<name>[^\n]{1,120}?)(?:\.|,|\s|$)"),
+        (FactSource("torch/onnx/_internal/exporter/_core.py", "No ONNX function found for "),),
+    ),
+    Message(
+        "onnx-too-large",
+        re.compile(
+            r"larger than the 2GiB limit imposed by the protobuf library|exceeds maximum protobuf"
+            r" size of 2GB|protobuf.{0,40}2 ?Gi?B"
+        ),
+        (
+            FactSource(
+                "torch/csrc/jit/serialization/export.cpp",
+                "The serialized model is larger than the 2GiB limit imposed by the protobuf library. ",
+            ),
+        ),
+    ),
+    Message("onnxruntime-shape", re.compile(r"Got invalid dimensions for input: (?P<name>\S{1,80})"), ()),
+    Message(
+        "mps-empty",
+        re.compile(r"Placeholder tensor is empty!"),
+        (FactSource("aten/src/ATen/native/mps/OperationUtils.mm", "Placeholder tensor is empty!"),),
+    ),
+    Message(
+        "compiler-version",
+        re.compile(
+            r"The current installed version of (?P<name>\S+) \((?P<given>[^)\n]{1,30})\) is "
+            r"(?P<owner>less|greater) than the (?:minimum|maximum) required version by CUDA "
+            r"(?P<size>[\d.]+)"
+        ),
+        (FactSource("torch/utils/cpp_extension.py", "than the maximum required version by CUDA "),),
+    ),
+    Message(
+        "nvcc-architecture",
+        re.compile(
+            r"nvcc fatal *: Unsupported gpu architecture '(?P<name>\w+)'|Unknown CUDA arch \("
+            r"(?P<given>[^)\n]{1,20})\) or GPU not supported"
+        ),
+        (FactSource("torch/utils/cpp_extension.py", "Unknown CUDA arch ("),),
+    ),
+    Message(
+        "torch-headers-missing",
+        re.compile(
+            r"fatal error: '?(?:torch|ATen|c10)/\S{1,80}:? (?:No such file|file not found)|Cannot"
+            r" open include file: '(?:torch|ATen|c10)/"
+        ),
+        (),
+    ),
+    Message(
+        "extension-for-old-torch",
+        re.compile(
+            r"""THC/THC\w*\.\w+: No such file|THC\w*\.h: No such file|(?:identifier )?[\"‘']?AT"""
+            r"""_CHECK[\"’']? (?:is undefined|was not declared)|no member named 'type' in|has n"""
+            r"o member named ‘data<"
+        ),
+        (),
+    ),
+    Message(
+        "cuda-headers-missing",
+        re.compile(
+            r"fatal error: '?(?:cuda|cu(?:da_\w+|blas\w*|sparse\w*|solver\w*|rand\w*|fft\w*|dnn\w"
+            r"*)|nvrtc|nccl|nvToolsExt)\.h:? (?:No such file|file not found)"
+        ),
+        (),
+    ),
+    Message("python-headers-missing", re.compile(r"fatal error: '?Python\.h:? (?:No such file|file not found)"), ()),
+    Message("windows-extension", re.compile(r"DLL load failed while importing (?P<name>\w+)"), ()),
+    Message("extension-not-imported", re.compile(r"name '(?P<name>_C|_ext|_cuda)' is not defined"), ()),
+    Message(
+        "library-too-old",
+        re.compile(
+            r"(?P<name>libstdc\+\+|libc|libm|libgomp)\.so\.\d+: version `(?P<given>[\w.]+)' not f"
+            r"ound"
+        ),
+        (),
+    ),
+    Message("openmp-twice", re.compile(r"OMP: Error #15: Initializing (?P<name>[\w.+-]+)"), ()),
+    Message("mkl-threads", re.compile(r"MKL_THREADING_LAYER=INTEL is incompatible with (?P<name>lib\S+)"), ()),
+    Message("mkl-parts-differ", re.compile(r"INTEL (?:MKL|oneMKL) (?:FATAL )?ERROR"), ()),
+    Message(
+        "script-types",
+        re.compile(
+            r"Type mismatch: (?P<name>\w+) is set to type |Variable '(?P<given>\w+)' previously h"
+            r"ad type "
+        ),
+        (
+            FactSource("torch/csrc/jit/frontend/ir_emitter.cpp", "' previously had type "),
+            FactSource("torch/csrc/jit/frontend/ir_emitter.cpp", " is set to type "),
+        ),
+    ),
+    Message(
+        "script-statement",
+        re.compile(r"(?P<name>[\w ]{1,60}?) (?:\w+ )?aren't supported:"),
+        (FactSource("torch/jit/frontend.py", "aren't supported"),),
+    ),
+    Message(
+        "script-python-value",
+        re.compile(
+            r"Python builtin (?P<name><[^>\n]{1,80}>) is currently not supported in Torchscript|u"
+            r"ndefined value (?P<given>\w{1,80})|Could not get name of python class object"
+        ),
+        (
+            FactSource("torch/csrc/jit/python/python_sugared_value.cpp", " is currently not supported in Torchscript"),
+            FactSource("torch/csrc/jit/frontend/ir_emitter.cpp", "undefined value "),
+        ),
+    ),
+    Message(
+        "script-module-index",
+        re.compile(r"Expected integer literal for index but got a variable or non-integer"),
+        (
+            FactSource(
+                "torch/csrc/jit/frontend/sugared_value.h",
+                "Expected integer literal for index but got a variable or non-integer. ",
+            ),
+        ),
+    ),
+    Message(
+        "script-no-attribute",
+        re.compile(
+            r"object has no attribute or method '(?P<name>\w+)'|module '(?P<given>[\w.]+)' has no"
+            r" attribute '\w+' \(This"
+        ),
+        (FactSource("torch/csrc/jit/frontend/sugared_value.cpp", "' object has no attribute or method '"),),
+    ),
+)
