@@ -116,7 +116,7 @@ MESSAGES = (
         "inference-tensor",
         re.compile(
             r"Inference tensors cannot be saved for backward|Inplace update to inference tensor outside"
-            r"|Setting requires_grad=True on inference tensor"
+            r"|Setting requires_grad=True on inference tensor|Cannot set version_counter for inference tensor"
         ),
         (
             FactSource("torch/csrc/autograd/saved_variable.cpp", "Inference tensors cannot be saved for backward"),
@@ -264,7 +264,10 @@ MESSAGES = (
     ),
     Message(
         "matrix-shapes",
-        re.compile(r"mat1 and mat2 shapes cannot be multiplied(?! \(\d)|mat1 dim 1 must match mat2 dim 0"),
+        re.compile(
+            r"mat1 and mat2 shapes cannot be multiplied(?! \(\d)|mat1 dim 1 must match mat2 dim 0"
+            r"|size mismatch, m1: \["
+        ),
         (FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "mat1 and mat2 shapes cannot be multiplied"),),
     ),
     Message(
@@ -284,7 +287,7 @@ MESSAGES = (
     ),
     Message(
         "index-out-of-range",
-        re.compile(r"index out of range in self"),
+        re.compile(r"index out of range(?: in self| at /|: Tried to access index)"),
         (FactSource("aten/src/ATen/native/TensorAdvancedIndexing.cpp", "index out of range in self"),),
     ),
     Message(

@@ -206,4 +206,143 @@ OF_BUILDS = (
         ),
         (FactSource("torch/csrc/jit/frontend/sugared_value.cpp", "' object has no attribute or method '"),),
     ),
+    Message(
+        "cuda-unknown",
+        re.compile(r"CUDA error: unknown error"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-handle",
+        re.compile(r"CUDA error: (?:invalid resource handle|context is destroyed|invalid device context)"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-peer",
+        re.compile(
+            r"CUDA error: peer (?:access is not supported|mapping resources exhausted)|peer acces"
+            r"s is not supported between these two devices"
+        ),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-unsupported",
+        re.compile(
+            r"CUDA error: (?:operation not supported|API call is not supported in the installed C"
+            r"UDA driver|feature is not supported)|CUDA driver error: (?:invalid argument|operati"
+            r"on not supported)"
+        ),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-instruction",
+        re.compile(
+            r"CUDA error: an illegal instruction was encountered|CUDA error: invalid program coun"
+            r"ter"
+        ),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "allocator-option",
+        re.compile(
+            r"Unrecognized (?:CachingAllocator option|key '?\w+'? in \w*CUDA\w*|key \S+ in "
+            r"(?:CUDA )?allocator config)[: ]*(?P<name>\w*)"
+        ),
+        (FactSource("c10/cuda/CUDAAllocatorConfig.cpp", "Unrecognized CachingAllocator option: ", until="2.6"),),
+    ),
+    Message(
+        "onednn-primitive",
+        re.compile(r"could not (?:create|execute) a (?:primitive|memory|engine|descriptor)[\w ]{0,60}"),
+        (),
+    ),
+    Message(
+        "cudnn-library",
+        re.compile(r"Could not (?:load library|locate) \S*cudnn\S*|Unable to load any of \{libcudnn\S*"),
+        (),
+    ),
+    Message(
+        "driver-library-missing",
+        re.compile(
+            r"(?P<name>libcuda\.so(?:\.1)?|nvcuda\.dll)(?::| ).{0,40}(?:cannot open shared object"
+            r" file|not found)"
+        ),
+        (),
+    ),
+    Message(
+        "system-library-missing",
+        re.compile(
+            r"(?P<name>lib(?!cuda\.|cudart|cublas|cudnn|nccl|cufft|cusparse|cusolver|curand|nvJit"
+            r"Link|torch|c10)[\w+-]*\.so[\w.]*): cannot open shared object file"
+        ),
+        (),
+    ),
+    Message("gpu-not-usable", re.compile(r"Torch is not able to use GPU"), ()),
+    Message(
+        "no-wheel",
+        re.compile(
+            r"(?:Could not find a version that satisfies the requirement|No matching distribution"
+            r" found for) torch(?P<name>\w*)|(?:torch\S*\.whl) is not a supported wheel on this p"
+            r"latform"
+        ),
+        (),
+    ),
+    Message(
+        "no-compiler-of-windows",
+        re.compile(
+            r"Microsoft Visual C\+\+ 14\.0 or greater is required|Error checking compiler version"
+            r" for cl|UnicodeDecodeError.{0,200}in position \d+: invalid (?:start|continuation) b"
+            r"yte.{0,0}cl\b"
+        ),
+        (),
+    ),
+    Message(
+        "compiler-failed",
+        re.compile(
+            r"error: command '?\S{0,120}(?:gcc|g\+\+|cc|c\+\+|nvcc|cl\.exe|clang\+*)'? failed wit"
+            r"h exit (?:status|code) \d+"
+        ),
+        (),
+    ),
+    Message(
+        "compiler-killed",
+        re.compile(
+            r"\b(?:cc1plus|nvcc|cicc|ptxas).{0,40}(?:[Kk]illed|out of memory)|fatal error: Killed"
+            r" signal terminated program (?P<name>\w+)"
+        ),
+        (),
+    ),
+    Message("vision-module-gone", re.compile(r"No module named 'torchvision\.transforms\.functional_tensor'"), ()),
+    Message(
+        "module-missing",
+        re.compile(
+            r"No module named '(?P<name>(?!torch\b|torch\.|onnx|onnxscript|numpy\._core|torchvisi"
+            r"on\.)[\w.]+)'"
+        ),
+        (),
+    ),
+    Message(
+        "script-interpreter",
+        re.compile(
+            r"The following operation failed in the TorchScript interpreter\.(?!.{0,8000}"
+            r"(?:RuntimeError|Error): \S)"
+        ),
+        (
+            FactSource(
+                "torch/csrc/jit/runtime/interpreter.cpp",
+                "The following operation failed in the TorchScript interpreter.",
+            ),
+        ),
+    ),
+    Message(
+        "mps-no-operator-for-conv",
+        re.compile(
+            r"Conv3D is not supported on MPS|only supported natively starting macOS|MPS device.{0"
+            r",60}macOS (?P<given>1\d(?:\.\d)?)"
+        ),
+        (),
+    ),
+    Message("pipe-broken", re.compile(r"BrokenPipeError: \[Errno 32\] Broken pipe"), ()),
+    Message(
+        "folder-given", re.compile(r"IsADirectoryError: \[Errno 21\] Is a directory: '(?P<given>[^'\n]{1,200})'"), ()
+    ),
+    Message("shape-of-inductor-dir", re.compile(r"Permission denied: '(?P<given>[^'\n]*torchinductor_[^'\n]*)'"), ()),
 )

@@ -386,4 +386,151 @@ OF_MODULES = (
         (),
     ),
     Message("image-array", re.compile(r"\(\((?:\d+, )+\d+\), '[<>|][a-z]\d+'\)|Cannot handle this data type"), ()),
+    Message(
+        "index-of-module",
+        re.compile(r"index (?P<given>-?\d+) is out of range(?!\w)"),
+        (FactSource("torch/nn/modules/container.py", " is out of range"),),
+    ),
+    Message(
+        "attention-dimensions",
+        re.compile(
+            r"For (?:batched \(3-D\)|unbatched \(2-D\)) `query`, expected `(?P<name>\w+)`|query s"
+            r"hould be unbatched 2D or batched 3D tensor"
+        ),
+        (FactSource("torch/nn/functional.py", "query should be unbatched 2D or batched 3D tensor but received "),),
+    ),
+    Message(
+        "key-and-value",
+        re.compile(
+            r"key(?:'s sequence and batch dims| shape) (?P<given>torch\.Size\(\[[\d, ]*\]\)) do"
+            r"(?:es)? not match value(?:'s| shape) (?P<size>torch\.Size\(\[[\d, ]*\]\))"
+        ),
+        (FactSource("torch/nn/functional.py", " does not match value shape "),),
+    ),
+    Message(
+        "dropout-probability",
+        re.compile(r"dropout probability has to be between 0 and 1, but got (?P<given>\S+)"),
+        (FactSource("torch/nn/functional.py", "dropout probability has to be between 0 and 1, but got "),),
+    ),
+    Message(
+        "initialised-vector",
+        re.compile(
+            r"Fan in and fan out can not be computed for tensor with fewer than 2 dimensions|Only"
+            r" tensors with 2 or more dimensions are supported"
+        ),
+        (
+            FactSource(
+                "torch/nn/init.py", "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+            ),
+        ),
+    ),
+    Message(
+        "sync-norm-device",
+        re.compile(r"SyncBatchNorm expected input tensor to be on GPU"),
+        (FactSource("torch/nn/modules/batchnorm.py", "SyncBatchNorm expected input tensor to be on GPU or "),),
+    ),
+    Message(
+        "shared-with-grad",
+        re.compile(r"Cowardly refusing to serialize non-leaf tensor which requires_grad"),
+        (
+            FactSource(
+                "torch/multiprocessing/reductions.py",
+                "Cowardly refusing to serialize non-leaf tensor which requires_grad, ",
+            ),
+        ),
+    ),
+    Message(
+        "mode-and-options",
+        re.compile(r"Either mode or options can be specified, but both"),
+        (
+            FactSource(
+                "torch/__init__.py",
+                "Either mode or options can be specified, but both can't be specified at the same time.",
+            ),
+        ),
+    ),
+    Message(
+        "hub-dependencies",
+        re.compile(r"Missing dependencies: (?P<name>[\w, .-]{1,200})"),
+        (FactSource("torch/hub.py", "Missing dependencies: "),),
+    ),
+    Message(
+        "hub-offline",
+        re.compile(r"there is no internet connection and the repo could not be found in the cache"),
+        (FactSource("torch/hub.py", "It looks like there is no internet connection and the "),),
+    ),
+    Message(
+        "checkpoint-without-need",
+        re.compile(r"none of output has requires_grad=True"),
+        (FactSource("torch/utils/checkpoint.py", "none of output has requires_grad=True,"),),
+    ),
+    Message(
+        "block-mask-size",
+        re.compile(
+            r"block_mask was created for block_mask\.shape=(?P<size>\([^)]{0,60}\)) but got q_len"
+            r"=(?P<given>\d+) and kv_len=(?P<name>\d+)"
+        ),
+        (FactSource("torch/nn/attention/flex_attention.py", "block_mask was created for block_mask.shape="),),
+    ),
+    Message(
+        "no-libuv",
+        re.compile(r"use_libuv was requested but PyTorch was buil[dt] without libuv support"),
+        (
+            FactSource(
+                "torch/csrc/distributed/c10d/TCPStore.cpp",
+                "use_libuv was requested but PyTorch was buil",
+            ),
+        ),
+    ),
+    Message(
+        "barrier-not-reached",
+        re.compile(
+            r"successfully reached monitoredBarrier, but received errors while waiting|\[Rank \d+"
+            r"\]: Ranks? (?P<given>[\d, ]+) failed to pass monitoredBarrier"
+        ),
+        (
+            FactSource(
+                "torch/csrc/distributed/c10d/ProcessGroupGloo.cpp",
+                " successfully reached monitoredBarrier, but received errors while waiting",
+            ),
+        ),
+    ),
+    Message(
+        "nccl-watchdog",
+        re.compile(
+            r"watchdog got stuck for|Could not acquire GIL within|heartbeat monitor.{0,80}"
+            r"(?:stuck|terminat)"
+        ),
+        (FactSource("torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp", "ProcessGroupNCCL's watchdog got stuck for "),),
+    ),
+    Message(
+        "gloo-address",
+        re.compile(
+            r"gloo/transport/tcp/(?:device|address|socket)\.cc|Unable to (?:find|resolve) "
+            r"(?:address|hostname) (?:for|to)|unsupported gloo device|Gloo connectFullMesh failed"
+        ),
+        (
+            FactSource(
+                "torch/csrc/distributed/c10d/GlooDeviceFactory.cpp", "makeDeviceForHostname(): unsupported gloo device"
+            ),
+        ),
+    ),
+    Message(
+        "lightning-unused",
+        re.compile(r"has parameters that were not used in producing the loss returned by training_step"),
+        (),
+    ),
+    Message(
+        "tensor-arguments-of-export",
+        re.compile(
+            r"Expecting `args` to be a tuple of example positional inputs, got (?:<class ')?"
+            r"(?P<given>[\w.]+)"
+        ),
+        (FactSource("torch/export/_trace.py", "Expecting `args` to be a tuple of example positional inputs, got "),),
+    ),
+    Message(
+        "dynamic-shapes-structure",
+        re.compile(r"Detected mismatch between the structure of `(?P<name>\w+)` and `dynamic_shapes`"),
+        (FactSource("torch/export/dynamic_shapes.py", "Detected mismatch between the structure of `"),),
+    ),
 )

@@ -192,7 +192,10 @@ OF_SYSTEMS = (
     ),
     Message(
         "cublas-status",
-        re.compile("CUBLAS_STATUS_(?:EXECUTION_FAILED|INVALID_VALUE|NOT_SUPPORTED|INTERNAL_ERROR|ARCH_MISMATCH)"),
+        re.compile(
+            "CUBLAS_STATUS_(?:EXECUTION_FAILED|INVALID_VALUE|NOT_SUPPORTED|INTERNAL_ERROR|ARCH_MISMATCH)"
+            "|cublas runtime error : "
+        ),
         (FactSource("aten/src/ATen/cuda/Exceptions.cpp", "CUBLAS_STATUS_EXECUTION_FAILED"),),
     ),
     Message(
@@ -240,7 +243,7 @@ OF_SYSTEMS = (
     ),
     Message(
         "cpu-memory",
-        re.compile("DefaultCPUAllocator: (?:can't allocate memory|not enough memory)"),
+        re.compile(r"(?:DefaultCPUAllocator|\$ Torch): (?:can't allocate memory|not enough memory)"),
         (
             FactSource(
                 "c10/core/impl/alloc_cpu.cpp", "DefaultCPUAllocator: can't allocate memory: you tried to allocate "
@@ -366,10 +369,11 @@ OF_SYSTEMS = (
     ),
     Message(
         "nccl-timeout",
-        re.compile("Watchdog caught collective operation timeout"),
+        re.compile("Watchdog caught collective operation timeout|we are taking the entire process down"),
         (
             FactSource(
-                "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp", "Watchdog caught collective operation timeout: "
+                "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp",
+                "Watchdog caught collective operation timeout: ",
             ),
         ),
     ),

@@ -399,9 +399,7 @@ OF_TENSORS = (
     ),
     Message(
         "several-targets",
-        re.compile(
-            "0D or 1D target tensor expected, multi-target not supported|only batches of spatial targets supported"
-        ),
+        re.compile("multi-target not supported|only batches of spatial targets supported"),
         (
             FactSource(
                 "aten/src/ATen/native/LossNLL.cpp", "0D or 1D target tensor expected, multi-target not supported"

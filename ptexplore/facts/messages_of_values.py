@@ -359,4 +359,136 @@ OF_VALUES = (
         re.compile(r"Fusion only for eval!"),
         (FactSource("torch/nn/utils/fusion.py", "Fusion only for eval!"),),
     ),
+    Message(
+        "pooling-padding",
+        re.compile(r"pad should be at (?:most )?half of effective kernel size"),
+        (
+            FactSource(
+                "aten/src/ATen/native/Pool.h", "pad should be at most half of effective kernel size, but got pad="
+            ),
+        ),
+    ),
+    Message(
+        "window-settings",
+        re.compile(
+            r"non-positive (?:stride|dilation|groups) is not supported|stride should (?:not be ze"
+            r"ro|be greater than zero)|negative padding is not supported|[Kk]ernel size should be"
+            r" greater than zero|dilation should be greater than zero"
+        ),
+        (
+            FactSource("aten/src/ATen/native/Convolution.cpp", "non-positive stride is not supported"),
+            FactSource("aten/src/ATen/native/Pool.h", "stride should not be zero"),
+        ),
+    ),
+    Message(
+        "bias-of-convolution",
+        re.compile(
+            r"expected bias to be 1-dimensional with (?P<size>\d+) elements, but got bias of size"
+            r" \[(?P<given>[\d, ]+)\]"
+        ),
+        (FactSource("aten/src/ATen/native/Convolution.cpp", ", expected bias to be 1-dimensional with "),),
+    ),
+    Message(
+        "equation-shapes",
+        re.compile(
+            r"Incompatible shapes of A and B for the equation (?P<name>AX|XA) = B \((?P<given>\S{"
+            r"1,30}) and (?P<size>\S{1,30})\)"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/LinearAlgebraUtils.h", ": Incompatible shapes of A and B for the equation "
+            ),
+        ),
+    ),
+    Message(
+        "floating-only",
+        re.compile(
+            r"only supports floating-point dtypes, X\d got: (?P<given>\w+)|Expected a floating po"
+            r"int or complex tensor as input\. Got (?P<size>\w+)|std and var only support floatin"
+            r"g point and complex dtypes|view_as_complex is only supported for half, float and do"
+            r"uble tensors"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/ReduceOps.cpp", "std and var only support floating point and complex dtypes"
+            ),
+            FactSource(
+                "aten/src/ATen/native/ComplexHelper.h",
+                "view_as_complex is only supported for half, float and double tensors",
+            ),
+        ),
+    ),
+    Message(
+        "number-has-no-dimension",
+        re.compile(r"Dimension specified as -?\d+ but tensor has no dimensions"),
+        (FactSource("c10/core/WrapDimMinimal.cpp", "Dimension specified as "),),
+    ),
+    Message(
+        "stft-length",
+        re.compile(r"expected 0 < n_fft < (?P<size>\d+), but got n_fft=(?P<given>\d+)"),
+        (FactSource("aten/src/ATen/native/SpectralOps.cpp", ": expected 0 < n_fft < "),),
+    ),
+    Message(
+        "halved-odd",
+        re.compile(r"Halving dimension must be even, but dimension (?P<name>\d+) is size (?P<size>\d+)"),
+        (FactSource("aten/src/ATen/native/GatedLinearUnit.cpp", "Halving dimension must be even, but dimension "),),
+    ),
+    Message(
+        "dimension-twice",
+        re.compile(
+            r"duplicate dims are not allowed|dim -?\d+ appears multiple times in the list of dims"
+            r"|repeated dim in|dims? must be unique"
+        ),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", "permute(): duplicate dims are not allowed."),),
+    ),
+    Message("random-bounds", re.compile(r"\b(?:from|to - 1) is out of bounds for (?P<dtype>[\w: ]+)"), ()),
+    Message(
+        "argument-kind",
+        re.compile(
+            r"(?P<owner>[\w.]+)\(\): argument '(?P<name>\w+)' (?:\(position \d+\) )?must be "
+            r"(?P<size>(?!(?:a )?[Tt]ensor\b|tuple of Tensors)[\w.]+(?: of \w+)?(?: or \w+)?), "
+            r"(?:not|but found element of type) (?P<given>[\w.]+)"
+        ),
+        (FactSource("torch/csrc/utils/python_arg_parser.cpp", " must be "),),
+    ),
+    Message(
+        "operands",
+        re.compile(
+            r"unsupported operand type\(s\) for (?P<name>\S{1,8}|\*\* or pow\(\)|divmod\(\)): '"
+            r"(?P<given>[\w.]+)' and '(?P<size>[\w.]+)'"
+        ),
+        (),
+    ),
+    Message(
+        "numpy-scalar",
+        re.compile(r"only (?:size-1|length-1|0-dimensional) arrays can be converted to Python scalars"),
+        (),
+    ),
+    Message("numpy-ragged", re.compile(r"setting an array element with a sequence"), ()),
+    Message(
+        "numpy-two",
+        re.compile(
+            r"compiled using NumPy 1\.x cannot be run in\s+NumPy 2|numpy\.dtype size changed|_ARR"
+            r"AY_API not found|numpy\.core\.multiarray failed to import|No module named 'numpy\._"
+            r"core"
+        ),
+        (),
+    ),
+    Message("numpy-lacks", re.compile(r"module 'numpy' has no attribute '(?P<name>\w+)'"), ()),
+    Message(
+        "old-dtypes",
+        re.compile(
+            r"Expected object of (?:scalar type|data type|type torch\.(?:cuda\.)?\w+Tensor but fo"
+            r"und type|backend) ?"
+        ),
+        (),
+    ),
+    Message(
+        "old-devices",
+        re.compile(
+            r"Expected object of device type \w+ but got device type|expected device \S+ but got "
+            r"device|arguments are located on different GPUs|[Tt]ensors are on different GPUs"
+        ),
+        (),
+    ),
 )

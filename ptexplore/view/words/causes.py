@@ -2114,12 +2114,12 @@ ENGLISH: dict[str, Explained] = {
             "the product of two vectors adds the products of their elements in pairs; they have {given} and"
             " {size} elements"
         ),
-        ("print both shapes; torch.outer multiplies each with each"),
+        ("print both shapes; torch.outer multiplies all pairs"),
     ),
     "addmv-dimensions": Explained(
         (
-            "mv and addmv take a matrix (2 dimensions) and a vector (1 dimension); the given numbers of"
-            " dimensions are {given}: of what is added, of the matrix, of the vector"
+            "mv and addmv take a matrix (2 dimensions) and a vector (1 dimension). The numbers of dimensions"
+            " were {given}: first the added vector, then matrix and vector"
         ),
         ("torch.matmul (@) takes other numbers of dimensions"),
     ),
@@ -2163,7 +2163,7 @@ ENGLISH: dict[str, Explained] = {
     ),
     "truth-of-none": Explained(
         ("if, and, or and bool() ask an empty tensor whether it is true: it has no value"),
-        ("say what is meant: x.numel() > 0, x.any(), x is not None"),
+        ("ask one question: x.numel() > 0, x.any(), x is not None"),
     ),
     "dtype-of-numpy": Explained(
         ("numpy has no dtype for {dtype}"),
@@ -2211,8 +2211,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "double-registration": Explained(
         (
-            "a library of operators was loaded twice into one process: two copies of it (two versions, a wheel"
-            " and a build), or a module that was run again in a notebook"
+            "a library of operators was loaded twice into one process: as two versions, as a wheel and a"
+            " build, or by a notebook's cell that ran again"
         ),
         (
             "restart the process; find the copies with pip list and in sys.path; for one's own operators"
@@ -2346,8 +2346,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "transforms-and-hooks": Explained(
         (
-            "a transform of torch.func (grad, vjp, jacrev, hessian; in some releases vmap) meets hooks on"
-            " saved tensors: those of a checkpoint with use_reentrant=False, of save_on_cpu, or your own"
+            "a transform of torch.func (grad, vjp, jacrev, hessian) meets hooks on saved tensors, which"
+            " checkpoint with use_reentrant=False and save_on_cpu set"
         ),
         ("leave one of the two out: no checkpoint inside or around the transform"),
     ),
@@ -2431,9 +2431,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "fsdp-state": Explained(
         (
-            "FSDP keeps a state for each module it wraps, and this one was used at a moment that its state"
-            " excludes: its backward begins though its forward is not known, or its parts are called by"
-            " themselves"
+            "FSDP keeps a state for each module it wraps, and this one was used at a wrong moment. Its"
+            " backward begins without its forward, or its parts are called by themselves"
         ),
         (
             "run each forward through the outermost FSDP module; call backward once for it; no second use of a"
@@ -2464,8 +2463,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "agent-stopped": Explained(
         (
-            "torchrun itself was told to end, by signal {given}: by the system that started the job (a limit"
-            " of time, a cancelled job, a closed terminal: 1), or by a person. Its workers end with it"
+            "torchrun itself got signal {given}: from the system that started the job (a limit of time, a"
+            " cancelled job), from a closed terminal (1), or from a person. Its workers end with it"
         ),
         ("look at the log of the job system; nohup, tmux or sbatch keep a run alive without the terminal"),
     ),
@@ -2553,7 +2552,7 @@ ENGLISH: dict[str, Explained] = {
         ("torch.load(f, map_location='cpu')"),
     ),
     "folder-missing": Explained(
-        ("torch.save does not make folders, and that of the given path is missing"),
+        ("torch.save does not make folders, and the folder of the given path is missing"),
         ("os.makedirs(folder, exist_ok=True); a relative path begins at the folder in which the program runs"),
     ),
     "pickle-protocol": Explained(
@@ -2568,8 +2567,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "checkpoint-key": Explained(
         (
-            "the dict has no key {name}. What a checkpoint contains is decided by the program that saved it:"
-            " it may be the state_dict itself, with the names of parameters as keys"
+            "the dict has no key {name}. The program that saved a checkpoint chose its keys; it may be the"
+            " state_dict itself, with the names of parameters as keys"
         ),
         ("print(checkpoint.keys()); if they are names of parameters, model.load_state_dict(checkpoint)"),
     ),
@@ -2618,7 +2617,7 @@ ENGLISH: dict[str, Explained] = {
         (""),
         (
             (
-                "it is forward(): a module passes on what it is called with",
+                "it is forward(): the call of a module passes its arguments to it",
                 "model(x, …) with each argument; an nn.Sequential passes exactly one",
             ),
             (
@@ -2631,7 +2630,7 @@ ENGLISH: dict[str, Explained] = {
             ),
             (
                 "a library calls it: the two were written for different releases",
-                "compare the installed versions with those that it asks for",
+                "compare the installed versions with its requirements",
             ),
         ),
     ),
@@ -2675,14 +2674,14 @@ ENGLISH: dict[str, Explained] = {
     "unpacked-number": Explained(
         ("the left side of the assignment (or of the loop) has another number of names than the right side has values"),
         (
-            "print what is unpacked: x.shape of another number of dimensions, a data set that gives three"
-            " values, a model that returns more than one"
+            "print the value on the right: a shape with another number of dimensions, a data set that gives"
+            " three values, a model with two results"
         ),
     ),
     "module-gone": Explained(
         (
-            "the installed torch has no module torch.{name}: the code is written for an older or a newer"
-            " release (torch._six ended with 1.13), or a file torch.py of yours hides torch"
+            "the installed torch has no module torch.{name}. The code is for an older or a newer release"
+            " (torch._six ended with 1.13), or a file torch.py of yours hides torch"
         ),
         ("a newer release of the library that imports it; print(torch.__version__, torch.__file__)"),
     ),
@@ -2713,8 +2712,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "certificate": Explained(
         (
-            "Python could not check the certificate of the server: it has no list of authorities (python.org's"
-            " Python on macOS), the clock is wrong, or a proxy puts its own certificate in"
+            "Python could not check the certificate of the server. It has no list of authorities (python.org's"
+            " Python on macOS), the clock is wrong, or a proxy uses its own certificate"
         ),
         (
             "run Install Certificates.command on macOS; pip install -U certifi; add the proxy's authority to"
@@ -2747,9 +2746,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "capture-random": Explained(
         (
-            "random numbers are drawn (dropout) with a generator that is registered in a CUDA graph while"
-            " nothing is captured, or in another graph than the one that is captured: an earlier capture"
-            " failed, or two run at once"
+            "random numbers are drawn (dropout) with the generator of a CUDA graph, and nothing is captured,"
+            " or another graph is. An earlier capture failed, or two run at once"
         ),
         ("look for the first error above; capture once, in one thread; a new process after a failed capture"),
     ),
@@ -2832,8 +2830,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "nvcc-architecture": Explained(
         (
-            "the extension is built for a kind of GPU that the installed nvcc (or this torch) does not know:"
-            " nvcc is older than the GPU, or so new that it dropped an old kind"
+            "the extension is built for a kind of GPU that the installed nvcc (or this torch) does not know."
+            " nvcc is older than the GPU, or it dropped that old kind"
         ),
         (
             "TORCH_CUDA_ARCH_LIST='8.6' with a kind that both know, or another CUDA toolkit: nvcc --version,"
@@ -2842,8 +2840,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "torch-headers-missing": Explained(
         (
-            "the C++ compiler does not find the headers of torch: setup.py does not build with"
-            " torch.utils.cpp_extension, or the torch that it sees has none (a build in an isolated environment)"
+            "the C++ compiler does not find the headers of torch. setup.py does not use"
+            " torch.utils.cpp_extension, or its isolated environment has no torch"
         ),
         (
             "CppExtension and BuildExtension in setup.py, or include_paths() of torch.utils.cpp_extension; pip"
@@ -2884,8 +2882,8 @@ ENGLISH: dict[str, Explained] = {
             " or not for this torch"
         ),
         (
-            "import the part by itself to see its own error (python -c 'from package import {name}'), then"
-            " build or install the library again; CUDA_HOME must be set while it is built"
+            "python -c 'from PACKAGE import {name}' shows its error; build the library again for this torch,"
+            " with CUDA_HOME set"
         ),
     ),
     "library-too-old": Explained(
@@ -2929,8 +2927,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "script-python-value": Explained(
         (
-            "TorchScript compiles the function with what it can see: this name is a function of Python that it"
-            " does not know, a local of another scope, or a module that it cannot read"
+            "TorchScript compiles only names that it can see. This name is a function of Python without a"
+            " translation, a local of another scope, or a module that it cannot read"
         ),
         (
             "an operator of torch for it; a module attribute or an argument for a value; torch.jit.ignore on"
@@ -2947,6 +2945,356 @@ ENGLISH: dict[str, Explained] = {
             " annotation is a Tensor for it"
         ),
         ("annotate the argument with its type (x: List[int]); an operator in place of a method of Python"),
+    ),
+    "pooling-padding": Explained(
+        ("pooling pads with at most half of the kernel: else a window could hold padding only"),
+        ("a smaller padding, or F.pad before the pooling"),
+    ),
+    "window-settings": Explained(
+        ("a convolution or a pooling got a kernel, a stride or a dilation below 1, or a padding below 0"),
+        ("print the settings: one that is computed from sizes, as size // n, is 0 for small inputs"),
+    ),
+    "bias-of-convolution": Explained(
+        ("a convolution adds one number to each of its {size} output channels, and the bias has the shape ({given})"),
+        ("a bias of {size} elements, or None"),
+    ),
+    "equation-shapes": Explained(
+        (
+            "in {name} = B the rows (or columns) of A and of B are the same equations; their shapes are"
+            " {given} and {size}"
+        ),
+        ("b.unsqueeze(-1) if B is one vector for each of several matrices"),
+    ),
+    "floating-only": Explained(
+        (
+            "the operator computes with floating-point numbers, and the tensor holds integers (or another"
+            " dtype that has no code)"
+        ),
+        ("x.float()"),
+    ),
+    "number-has-no-dimension": Explained(
+        ("the tensor is one number: it has no dimension 0"),
+        ("look where a dimension was lost ([0], squeeze(), a sum); x.reshape(1) or torch.atleast_1d(x)"),
+    ),
+    "stft-length": Explained(
+        (
+            "the window of the transform ({given} samples) is longer than the signal; {size} is its length"
+            " with padding, and the last dimension of the input is time"
+        ),
+        ("a smaller n_fft, or pad the signal; print the shape: channels may stand in the last dimension"),
+    ),
+    "halved-odd": Explained(
+        ("glu multiplies one half of a dimension with the sigmoid of the other: dimension {name} has {size} elements"),
+        ("twice as many channels before the glu as are wanted after it; dim= chooses the dimension"),
+    ),
+    "dimension-twice": Explained(
+        ("each dimension may be named once; a negative number is the same dimension as a positive one"),
+        ("print the list of dimensions: -1 is the last one"),
+    ),
+    "random-bounds": Explained(
+        ("a bound of the random integers does not fit into {dtype}"),
+        ("dtype=torch.int64, or smaller bounds"),
+    ),
+    "argument-kind": Explained(
+        ("the argument {name} of {owner} must be {size}, and it (or one of its elements) is {given}"),
+        (
+            "int(x) for a size or a dimension (n // 2 in place of n / 2, x.item() for a tensor of one"
+            " element); for tensors of sizes x.tolist()"
+        ),
+    ),
+    "operands": Explained(
+        ("Python has no {name} for an object of {given} and one of {size}"),
+        (
+            "print both; a tensor goes with tensors and numbers: torch.as_tensor(x) for a list or an array;"
+            " None comes from a function without return"
+        ),
+    ),
+    "numpy-scalar": Explained(
+        ("numpy should make one number of an array with several elements"),
+        ("index it first, or keep it as an array (x.astype(float) in place of float(x))"),
+    ),
+    "numpy-ragged": Explained(
+        (
+            "numpy should make one array of rows with different lengths or shapes, or put a sequence in the"
+            " place of one number"
+        ),
+        ("print the shapes of the elements; pad them to one length; a list of tensors needs torch.stack"),
+    ),
+    "numpy-two": Explained(
+        (
+            "numpy changed its binary form from 1 to 2, and two packages expect different ones (a file pickled"
+            " with numpy 2 names numpy._core, which numpy 1 lacks)"
+        ),
+        (
+            "pip install 'numpy<2', or newer releases of torch and of the package that complains; for a file"
+            " read it with numpy 2"
+        ),
+    ),
+    "numpy-lacks": Explained(
+        ("the installed numpy has no {name}: numpy 1.24 removed bool, int, float, object, and numpy 2 further names"),
+        (
+            "bool, int, float in place of np.bool, np.int, np.float (np.float64 for float_); a newer release"
+            " of the library that uses it, or an older numpy"
+        ),
+    ),
+    "old-dtypes": Explained(
+        ("two tensors of one operator have different dtypes or devices, as the message of an old torch says it"),
+        ("convert one: x.float(), x.long(), x.to(other.dtype); x.to(device) if the backends differ"),
+    ),
+    "old-devices": Explained(
+        ("the tensors of one operator are on different devices, as the message of an old torch says it"),
+        ("move them to one device: x.to(device); in a module, register_buffer for tensors that are no parameters"),
+    ),
+    "index-of-module": Explained(
+        ("an nn.Sequential or nn.ModuleList has no module with the number {given}"),
+        ("print(len(modules)); the numbers begin at 0"),
+    ),
+    "attention-dimensions": Explained(
+        (
+            "nn.MultiheadAttention takes query, key and value of 3 dimensions (length, batch, features; batch"
+            " first with batch_first=True), or of 2 without a batch, and masks that fit to them"
+        ),
+        ("print the three shapes; unsqueeze the one without a batch"),
+    ),
+    "key-and-value": Explained(
+        ("attention reads one value for each key, and their shapes are {given} and {size}"),
+        ("print both: they come most often from the same tensor; with batch_first=True the batch is dimension 0"),
+    ),
+    "dropout-probability": Explained(
+        ("dropout takes a probability from 0 to 1, and got {given}"),
+        ("a percentage / 100; the order of the arguments of the class"),
+    ),
+    "initialised-vector": Explained(
+        (
+            "xavier, kaiming and orthogonal read the numbers of inputs and outputs from a matrix; a bias or"
+            " the weight of a norm is a vector"
+        ),
+        ("initialise only parameters with p.dim() > 1, the others with nn.init.zeros_ or ones_"),
+    ),
+    "sync-norm-device": Explained(
+        ("SyncBatchNorm adds up statistics over GPUs, and its input is on the CPU"),
+        ("on one machine without GPUs use BatchNorm (in a configuration: SyncBN to BN)"),
+    ),
+    "shared-with-grad": Explained(
+        ("a tensor with a graph should go to another process, and a graph cannot go along"),
+        ("x.detach() before it is put into a queue or returned by a data set"),
+    ),
+    "mode-and-options": Explained(
+        ("a mode of torch.compile is a set of options, so only one of the two is taken"),
+        ("pass one dict as options: torch._inductor.list_mode_options('max-autotune'), with your settings added"),
+    ),
+    "hub-dependencies": Explained(
+        ("hubconf.py of that repository asks for packages that are not installed: {name}"),
+        ("pip install {name}"),
+    ),
+    "hub-offline": Explained(
+        ("torch.hub reached no network, and its folder has no copy of the repository"),
+        ("load it once with a network, then copy torch.hub.get_dir(); or torch.hub.load(folder, …, source='local')"),
+    ),
+    "checkpoint-without-need": Explained(
+        ("no result of the checkpointed part requires grad, so its backward has nothing to compute"),
+        ("an input must require grad with use_reentrant=True (x.requires_grad_()), or use_reentrant=False"),
+    ),
+    "block-mask-size": Explained(
+        ("the mask of flex_attention was made for other lengths ({size}) than query ({given}) and key ({name}) have"),
+        ("create_block_mask(…, Q_LEN={given}, KV_LEN={name}) for each length, or block_mask._adjust(q_len, kv_len)"),
+    ),
+    "no-libuv": Explained(
+        ("the store of distributed programs uses libuv by default since 2.4, and this build (for Windows) has none"),
+        ("USE_LIBUV=0 in the environment, or init_method='tcp://…?use_libuv=0'"),
+    ),
+    "barrier-not-reached": Explained(
+        (
+            "a rank waited at a barrier, and another one did not come: it ended, or is somewhere else (a"
+            " branch on the rank, fewer batches)"
+        ),
+        ("look at the output of the ranks that are named for the first error; py-spy dump shows where they wait"),
+    ),
+    "nccl-watchdog": Explained(
+        (
+            "the thread that watches NCCL did not answer for minutes. A call of CUDA or of NCCL hangs, or"
+            " Python holds its lock (the GIL) during a long call of C++"
+        ),
+        ("look for the rank that printed an error or a timeout first; TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC waits longer"),
+    ),
+    "gloo-address": Explained(
+        (
+            "gloo found no network address by which the ranks reach each other: it takes the address that the"
+            " name of the machine has, which may be wrong or missing"
+        ),
+        (
+            "GLOO_SOCKET_IFNAME=eth0 (a name that ip addr lists; lo on one machine); the name of the machine"
+            " in /etc/hosts"
+        ),
+    ),
+    "lightning-unused": Explained(
+        ("DistributedDataParallel waits for a gradient of every parameter, and this step used only some of them"),
+        ("strategy='ddp_find_unused_parameters_true', or use (or freeze) those parameters"),
+    ),
+    "tensor-arguments-of-export": Explained(
+        ("torch.export.export takes the example inputs as a tuple, and got {given}"),
+        ("torch.export.export(model, (x,))"),
+    ),
+    "dynamic-shapes-structure": Explained(
+        (
+            "dynamic_shapes has one entry for each input, in the same structure: a tuple, or a dict by the"
+            " names of forward's arguments. None stands for a fixed input"
+        ),
+        ("the names of forward's arguments as keys; {} or None for inputs without dynamic sizes"),
+    ),
+    "cuda-unknown": Explained(
+        (
+            "the driver gave up without a reason: it was updated while the machine ran, the machine slept, or"
+            " another process broke the GPU's state"
+        ),
+        ("restart the process, then the machine; nvidia-smi must work; dmesg shows the driver's own errors (Xid)"),
+    ),
+    "cuda-handle": Explained(
+        (
+            "a stream, an event or a handle was used by a process or on a GPU that did not make it: after a"
+            " fork, or on another device"
+        ),
+        (
+            "torch.cuda.set_device(n) before the first use, one device for an extension and its tensors; spawn"
+            " in place of fork"
+        ),
+    ),
+    "cuda-peer": Explained(
+        (
+            "one GPU should read the memory of another directly, and these two cannot (another bus, a virtual"
+            " machine, consumer cards)"
+        ),
+        ("NCCL_P2P_DISABLE=1; copy by the CPU (x.cpu().to(device))"),
+    ),
+    "cuda-unsupported": Explained(
+        (
+            "this driver, GPU or virtual machine does not know the asked function of CUDA. The driver is older"
+            " than the toolkit, or a virtual GPU lacks functions for memory (expandable_segments, pinned memory)"
+        ),
+        ("a newer driver; PYTORCH_CUDA_ALLOC_CONF without expandable_segments; no pin_memory"),
+    ),
+    "cuda-instruction": Explained(
+        (
+            "a kernel ran into code that the GPU cannot execute: a compiler's defect, a kernel built for"
+            " another GPU, damaged memory, or a GPU that is overclocked or broken"
+        ),
+        ("CUDA_LAUNCH_BLOCKING=1 names the call; without torch.compile and extensions; another torch; another GPU"),
+    ),
+    "allocator-option": Explained(
+        ("PYTORCH_CUDA_ALLOC_CONF has a setting that this release of torch does not know"),
+        ("correct its spelling, or unset the variable; the settings stand in the notes on CUDA of this release"),
+    ),
+    "onednn-primitive": Explained(
+        (
+            "oneDNN, the library that computes convolutions and products on CPUs (and Intel GPUs), has no code"
+            " for these sizes, layouts or dtypes on this processor, or got no memory"
+        ),
+        ("torch.backends.mkldnn.enabled = False shows whether it is that; x.float(); x.contiguous(); free memory"),
+    ),
+    "cudnn-library": Explained(
+        (
+            "a part of cuDNN was not found or is of another release: another cuDNN in LD_LIBRARY_PATH or in"
+            " the system comes before the one that torch brings"
+        ),
+        ("unset LD_LIBRARY_PATH; pip install --force-reinstall the nvidia-cudnn package that this torch asks for"),
+    ),
+    "driver-library-missing": Explained(
+        (
+            "{name} belongs to the NVIDIA driver, not to torch: no driver is installed here, or the container"
+            " does not see it"
+        ),
+        (
+            "install the driver; docker run --gpus all with the NVIDIA container toolkit; in WSL"
+            " /usr/lib/wsl/lib belongs in the path"
+        ),
+    ),
+    "system-library-missing": Explained(
+        ("the system has no library {name}, which a package asks for"),
+        (
+            "install it by the system's packages (libGL.so.1: libgl1; libgomp.so.1: libgomp1; libmpi: an MPI),"
+            " or in conda"
+        ),
+    ),
+    "gpu-not-usable": Explained(
+        ("the program asked torch.cuda.is_available() and got False: a torch without CUDA, or no driver"),
+        (
+            'python -c "import torch; print(torch.version.cuda, torch.cuda.is_available())": None means a'
+            " build for the CPU; else look at nvidia-smi"
+        ),
+    ),
+    "no-wheel": Explained(
+        (
+            "pip found no build of that release for this Python, system and processor: each release has builds"
+            " for a few versions of Python only"
+        ),
+        (
+            "python --version, and choose a release that has it; the --index-url of pytorch.org has the builds"
+            " for a CUDA; pip itself may be old (pip install -U pip)"
+        ),
+    ),
+    "no-compiler-of-windows": Explained(
+        ("an extension is built from source, and no C++ compiler of Visual Studio is found"),
+        (
+            "install the Build Tools for Visual Studio (C++ workload) and use its 'x64 Native Tools' prompt,"
+            " or a wheel that is built already"
+        ),
+    ),
+    "compiler-failed": Explained(
+        ("the compiler stopped while an extension was built; its own first 'error:' stands further up in the output"),
+        (
+            "look for the first line with 'error:' (pip install -v shows all): headers, the version of the"
+            " compiler, or memory (MAX_JOBS=2)"
+        ),
+    ),
+    "compiler-killed": Explained(
+        ("the system killed the compiler: memory ran out while several files were compiled at once"),
+        ("MAX_JOBS=2 (or 1) in the environment"),
+    ),
+    "vision-module-gone": Explained(
+        ("torchvision 0.17 removed functional_tensor, and a library (basicsr, most often) still imports it"),
+        (
+            "a newer release of that library; in its file: from torchvision.transforms.functional import"
+            " rgb_to_grayscale"
+        ),
+    ),
+    "module-missing": Explained(
+        (
+            "this Python finds no module {name}: its package is not installed here, or another Python runs."
+            " While a pickle is read, the saved object belongs to a class of that module"
+        ),
+        (
+            "python -m pip install with the Python that runs (the package may have another name); for a"
+            " pickle, run in the folder of that module"
+        ),
+    ),
+    "script-interpreter": Explained(
+        ("TorchScript ran a function and an operator in it failed; its message stands below the lines of the source"),
+        ("look at the last line of the message; PYTORCH_JIT=0 runs the same in Python"),
+    ),
+    "mps-no-operator-for-conv": Explained(
+        ("the Metal backend has this operator only in newer releases of macOS or of torch"),
+        (
+            "a newer macOS or torch; PYTORCH_ENABLE_MPS_FALLBACK=1 computes missing operators on the CPU;"
+            " model.to('cpu')"
+        ),
+    ),
+    "pipe-broken": Explained(
+        (
+            "the process at the other end ended. On Windows a DataLoader's worker could not start (no if"
+            " __name__ == '__main__'); else it crashed, or was killed"
+        ),
+        ("num_workers=0 shows the worker's own error"),
+    ),
+    "folder-given": Explained(
+        (
+            "{given} is a folder where a file was expected: a checkpoint of DeepSpeed, FSDP or transformers is"
+            " a folder of several files"
+        ),
+        ("the file inside it; torch.distributed.checkpoint.load or from_pretrained for a folder"),
+    ),
+    "shape-of-inductor-dir": Explained(
+        ("torch.compile writes its kernels to {given}, which belongs to another user (a container's root, most often)"),
+        ("TORCHINDUCTOR_CACHE_DIR=/a/folder/of/yours"),
     ),
 }
 

@@ -681,6 +681,29 @@ RAISED: dict[str, Callable[[], Any]] = {
     "script-python-value": lambda: torch.jit.script(of_unknown),
     "script-module-index": lambda: torch.jit.script(Chosen()),
     "script-no-attribute": lambda: torch.jit.script(of_no_attribute),
+    "pooling-padding": lambda: F.max_pool2d(ones(1, 1, 4, 4), 2, padding=2),
+    "window-settings": lambda: F.conv2d(ones(1, 1, 4, 4), ones(1, 1, 2, 2), padding=-1),
+    "bias-of-convolution": lambda: F.conv2d(ones(1, 1, 4, 4), ones(2, 1, 2, 2), bias=ones(3)),
+    "equation-shapes": lambda: torch.linalg.solve(ones(2, 2), ones(3, 2)),
+    "floating-only": lambda: ones(2).long().std(),
+    "number-has-no-dimension": lambda: tensor(1.0).unbind(0),
+    "stft-length": lambda: torch.stft(ones(8), 64, center=False, return_complex=True),
+    "halved-odd": lambda: F.glu(ones(3)),
+    "dimension-twice": lambda: ones(2, 2).permute(0, 0),
+    "random-bounds": lambda: torch.empty(2, dtype=torch.uint8).random_(0, 1000),
+    "argument-kind": lambda: torch.randn(2.5),
+    "operands": lambda: ones(2) + None,
+    "numpy-lacks": lambda: from_array(lambda numpy: numpy.float_of_old),
+    "index-of-module": lambda: nn.Sequential(nn.ReLU())[3],
+    "attention-dimensions": lambda: nn.MultiheadAttention(4, 2)(ones(3, 1, 4), ones(3, 4), ones(3, 4)),
+    "key-and-value": lambda: nn.MultiheadAttention(4, 2)(ones(3, 1, 4), ones(3, 1, 4), ones(2, 1, 4)),
+    "dropout-probability": lambda: nn.Dropout(50),
+    "initialised-vector": lambda: nn.init.xavier_uniform_(ones(2)),
+    "shared-with-grad": lambda: module("torch.multiprocessing.reductions").reduce_tensor(leaf() * 2),
+    "mode-and-options": lambda: torch.compile(plus_one, mode="default", options={"trace.enabled": False}),
+    "tensor-arguments-of-export": lambda: torch.export.export(nn.ReLU(), ones(2)),
+    "dynamic-shapes-structure": lambda: torch.export.export(nn.ReLU(), (ones(2),), dynamic_shapes=({}, None)),
+    "folder-given": lambda: raised(IsADirectoryError(21, "Is a directory", "ckpt")),
 }
 
 
@@ -932,6 +955,55 @@ PRINTED = {
     "mkl-threads": "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with"
     " libgomp.so.1 library.",
     "mkl-parts-differ": "INTEL MKL ERROR: /x/libmkl_avx2.so.1: undefined symbol: mkl_sparse_optimize_bsr_trsm_i8.",
+    "numpy-scalar": "TypeError: only length-1 arrays can be converted to Python scalars",
+    "numpy-ragged": "ValueError: setting an array element with a sequence. The requested array has an"
+    " inhomogeneous shape after 1 dimensions.",
+    "numpy-two": "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.1 as it may crash.",
+    "old-dtypes": "RuntimeError: Expected object of scalar type Float but got scalar type Double for"
+    " argument #2 'mat2'",
+    "old-devices": "RuntimeError: Expected object of device type cuda but got device type cpu for argument #1 'self'",
+    "sync-norm-device": "ValueError: SyncBatchNorm expected input tensor to be on GPU or XPU",
+    "hub-dependencies": "RuntimeError: Missing dependencies: timm",
+    "hub-offline": "RuntimeError: It looks like there is no internet connection and the repo could not be"
+    " found in the cache (/x)",
+    "checkpoint-without-need": "RuntimeError: none of output has requires_grad=True, this checkpoint() is"
+    " not necessary",
+    "block-mask-size": "ValueError: block_mask was created for block_mask.shape=(1, 1, 128, 128) but got"
+    " q_len=64 and kv_len=64.",
+    "no-libuv": "torch.distributed.DistStoreError: use_libuv was requested but PyTorch was build without libuv support",
+    "barrier-not-reached": "RuntimeError: Rank 1 successfully reached monitoredBarrier, but received"
+    " errors while waiting for send/recv from rank 0.",
+    "nccl-watchdog": "[Rank 0] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making"
+    " progress in monitoring enqueued collectives.",
+    "gloo-address": "RuntimeError: [enforce fail at"
+    " /pytorch/third_party/gloo/gloo/transport/tcp/device.cc:83] ifa != nullptr. Unable to"
+    " find address for: eth9",
+    "lightning-unused": "RuntimeError: It looks like your LightningModule has parameters that were not"
+    " used in producing the loss returned by training_step.",
+    "cuda-unknown": "RuntimeError: CUDA error: unknown error",
+    "cuda-handle": "RuntimeError: CUDA error: invalid resource handle",
+    "cuda-peer": "RuntimeError: CUDA error: peer access is not supported between these two devices",
+    "cuda-unsupported": "RuntimeError: CUDA error: operation not supported",
+    "cuda-instruction": "RuntimeError: CUDA error: an illegal instruction was encountered",
+    "allocator-option": "RuntimeError: Unrecognized CachingAllocator option: expandable_segment",
+    "onednn-primitive": "RuntimeError: could not create a primitive descriptor for a matmul primitive",
+    "cudnn-library": "Could not load library libcudnn_cnn_infer.so.8. Error: x: cannot open"
+    " shared object file: No such file or directory",
+    "driver-library-missing": "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
+    "system-library-missing": "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
+    "gpu-not-usable": "RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test to"
+    " COMMANDLINE_ARGS variable to disable this check",
+    "no-wheel": "ERROR: No matching distribution found for torch==1.7.1",
+    "no-compiler-of-windows": "error: Microsoft Visual C++ 14.0 or greater is required. Get it with"
+    ' "Microsoft C++ Build Tools"',
+    "compiler-failed": "error: command '/usr/bin/gcc' failed with exit code 1",
+    "compiler-killed": "fatal error: Killed signal terminated program cc1plus",
+    "vision-module-gone": "ModuleNotFoundError: No module named 'torchvision.transforms.functional_tensor'",
+    "module-missing": "ModuleNotFoundError: No module named 'models'",
+    "script-interpreter": "RuntimeError: The following operation failed in the TorchScript interpreter.",
+    "mps-no-operator-for-conv": "RuntimeError: Conv3D is not supported on MPS",
+    "pipe-broken": "BrokenPipeError: [Errno 32] Broken pipe",
+    "shape-of-inductor-dir": "PermissionError: [Errno 13] Permission denied: '/tmp/torchinductor_root/a'",
 }
 # Causes that are of one kind: the first one in the tables is the narrower one.
 WITHIN = {
