@@ -9,6 +9,7 @@ import re
 
 from ptexplore.facts.message import Message
 from ptexplore.facts.messages_of_builds import OF_BUILDS
+from ptexplore.facts.messages_of_kinds import OF_KINDS
 from ptexplore.facts.messages_of_modules import OF_MODULES
 from ptexplore.facts.messages_of_systems import OF_KERNELS, OF_MISSING, OF_SYSTEMS
 from ptexplore.facts.messages_of_tensors import OF_TENSORS
@@ -693,11 +694,12 @@ MESSAGES = (
         re.compile(r"Default process group has not been initialized"),
         (FactSource("torch/distributed/distributed_c10d.py", "Default process group has not been initialized"),),
     ),
+    *OF_VALUES,
     *OF_TENSORS,
     *OF_SYSTEMS,
-    *OF_VALUES,
     *OF_BUILDS,
     *OF_MODULES,
+    *OF_KINDS,
     Message("killed", _KILLED, ()),
     Message("signal-to-itself", re.compile(r"^SIGKILL: in \S+\(\)"), ()),
     Message("sigkill", re.compile(r"^SIGKILL: "), ()),

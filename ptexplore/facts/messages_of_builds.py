@@ -345,4 +345,53 @@ OF_BUILDS = (
         "folder-given", re.compile(r"IsADirectoryError: \[Errno 21\] Is a directory: '(?P<given>[^'\n]{1,200})'"), ()
     ),
     Message("shape-of-inductor-dir", re.compile(r"Permission denied: '(?P<given>[^'\n]*torchinductor_[^'\n]*)'"), ()),
+    Message(
+        "compile-internal",
+        re.compile(
+            r"AssertionError: (?:Deduped args out of bounds|expected size \S+==\S+, stride \S+=="
+            r"\S+ at dim=\d)|(?P<name>expected size \S+==\S+, stride \S+==\S+ at dim=\d+)"
+        ),
+        (),
+    ),
+    Message("mac-symbol", re.compile(r"Symbol not found: (?P<name>_?\w+)"), ()),
+    Message(
+        "symbol-of-another",
+        re.compile(
+            r"symbol (?P<name>\w+),? version (?P<given>\S+) not defined in file (?P<size>\S+) wit"
+            r"h link time reference"
+        ),
+        (),
+    ),
+    Message("windows-module", re.compile(r"\[WinError (?P<given>126|127|193|1114)\](?!.{0,300}Error loading \")"), ()),
+    Message(
+        "mps-dtype",
+        re.compile(
+            r"Trying to convert (?P<dtype>\w+) to the MPS backend but it does not have support fo"
+            r"r that dtype"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/mps/OperationUtils.mm",
+                "to the MPS backend but it does not have support for that dtype.",
+            ),
+        ),
+    ),
+    Message(
+        "edge-dialect",
+        re.compile(
+            r"SpecViolationError: (?:Operator (?P<name>\S+) is not Aten Canonical|These operators"
+            r" are taking Tensor inputs with mismatched dtypes|(?P<given>\w+))"
+        ),
+        (FactSource("torch/_export/verifier.py", "class SpecViolationError"),),
+    ),
+    Message(
+        "uncaught-in-cpp",
+        re.compile(r"terminate called after throwing an instance of '(?P<name>[\w:]+)'\s*(?!\s*what)"),
+        (),
+    ),
+    Message(
+        "assert-in-graph",
+        re.compile(r"\ARuntimeError: (?P<name>assertion error|Runtime assertion failed for[^\n]{0,200})"),
+        (),
+    ),
 )

@@ -533,4 +533,61 @@ OF_MODULES = (
         re.compile(r"Detected mismatch between the structure of `(?P<name>\w+)` and `dynamic_shapes`"),
         (FactSource("torch/export/dynamic_shapes.py", "Detected mismatch between the structure of `"),),
     ),
+    Message(
+        "collective-argument",
+        re.compile(
+            r"Invalid function argument\. Expected parameter `(?P<name>\w+)`(?: of type \S+)? to "
+            r"be of type (?P<size>[\w.\[\]]+)"
+        ),
+        (FactSource("torch/distributed/distributed_c10d.py", "Invalid function argument. Expected parameter `"),),
+    ),
+    Message(
+        "pybind-arguments",
+        re.compile(
+            r"incompatible (?:function|constructor) arguments\. The following argument types are "
+            r"supported|Unable to cast Python instance(?: of type .{1,80}?)? to C\+\+ type"
+        ),
+        (),
+    ),
+    Message(
+        "replica-failed",
+        re.compile(
+            r"Caught (?P<name>\w+) in replica (?P<given>\d+) on device \d+\.(?!.{0,20000}\w+"
+            r"(?:Error|Exception): )"
+        ),
+        (FactSource("torch/nn/parallel/parallel_apply.py", "in replica "),),
+    ),
+    Message("optimizer-state-key", re.compile(r"\AKeyError: 'param_groups'\Z"), ()),
+    Message(
+        "child-of-elastic",
+        re.compile(r"multiprocessing\.api:failed \(exitcode: -(?P<given>\d+)\) local_rank: (?P<name>\d+)"),
+        (FactSource("torch/distributed/elastic/multiprocessing/api.py", "failed (exitcode: "),),
+    ),
+    Message(
+        "child-of-elastic-failed",
+        re.compile(r"multiprocessing\.api:failed \(exitcode: (?P<given>\d+)\) local_rank: (?P<name>\d+)"),
+        (FactSource("torch/distributed/elastic/multiprocessing/api.py", "failed (exitcode: "),),
+    ),
+    Message(
+        "elastic-signal",
+        re.compile(r"Received (?P<given>\d+) death signal, shutting down workers"),
+        (FactSource("torch/distributed/elastic/agent/server/api.py", "death signal, shutting down workers"),),
+    ),
+    Message(
+        "launched-script",
+        re.compile(
+            r"CalledProcessError: Command '\[[^\n]{0,400}\.py'[^\n]{0,2000}(?:returned non-zero e"
+            r"xit status (?P<given>\d+)|died with <Signals\.(?P<name>\w+))"
+        ),
+        (),
+    ),
+    Message(
+        "cuda-tensor-expected",
+        re.compile(
+            r"\b(?P<name>(?!state_steps)\w+) must be (?:a )?(?:CUDA|GPU|cuda) ?[Tt]ensors?\b|Expected (?:all )?inp"
+            r"uts? to be (?:a )?(?:CUDA|GPU) tensors?|(?P<given>\w+) must be on (?:CUDA|the GPU|G"
+            r"PU)\b"
+        ),
+        (),
+    ),
 )

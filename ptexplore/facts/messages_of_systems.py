@@ -55,7 +55,10 @@ _NO_KERNEL = FactSource("aten/src/ATen/core/dispatch/OperatorEntry.cpp", "Could 
 OF_MISSING = (
     Message(
         "quantized-operator",
-        re.compile(r"Could not run 'quantized::[\w.]+' with arguments from the '(?P<device>CPU|CUDA)' backend"),
+        re.compile(
+            r"Could not run 'quantized::(?!\w*(?:prepack|unpack|dynamic))[\w.]+' with arguments from the"
+            r" '(?P<device>CPU|CUDA)' backend"
+        ),
         (_NO_KERNEL,),
     ),
     Message(

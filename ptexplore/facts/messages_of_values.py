@@ -491,4 +491,68 @@ OF_VALUES = (
         ),
         (),
     ),
+    Message(
+        "inference-untracked",
+        re.compile(r"Inference tensors do not track version counter"),
+        (FactSource("c10/core/TensorImpl.h", "Inference tensors do not track version counter."),),
+    ),
+    Message(
+        "backward-of-object",
+        re.compile(
+            r"'(?P<given>float|int|tuple|list|dict|numpy\.\w+|str)' object has no attribute '"
+            r"(?P<name>backward|detach|cpu|item|numpy|requires_grad|grad_fn)'"
+        ),
+        (),
+    ),
+    Message(
+        "loss-object", re.compile(r"'(?P<given>\w*(?:Loss|Criterion|loss)\w*)' object has no attribute 'backward'"), ()
+    ),
+    Message("distribution-values", re.compile(r"The parameter (?P<name>\w+) has invalid values"), ()),
+    Message(
+        "fft-dtype",
+        re.compile(
+            r"\bUnsupported dtype (?P<dtype>Half|BFloat16|ComplexHalf)\b|[Oo]nly supports floatin"
+            r"g-point dtypes, but found: (?P<given>\w+)|expects a real input tensor, but got "
+            r"(?P<size>\w+)|expected (?:real|complex) input tensor"
+        ),
+        (FactSource("aten/src/ATen/native/SpectralOps.cpp", "Unsupported dtype "),),
+    ),
+    Message(
+        "bernoulli-probability",
+        re.compile(
+            r"must be >= 0 and <= 1|Expected p_in >= 0 && p_in <= 1|bernoulli_ expects p to be in"
+            r" \[0, 1\]"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/DistributionTemplates.h", "bernoulli_ expects p to be in [0, 1], but got p="
+            ),
+        ),
+    ),
+    Message(
+        "zero-point",
+        re.compile(r"`zero_point` must be between `quant_min` and `quant_max`"),
+        (
+            FactSource(
+                "aten/src/ATen/native/quantized/FakeQuantPerTensorAffine.cpp",
+                "`zero_point` must be between `quant_min` and `quant_max`.",
+            ),
+        ),
+    ),
+    Message(
+        "quantized-prepack",
+        re.compile(
+            r"Could not run 'quantized::\w*(?:prepack|unpack)\w*(?:\.\w+)?' with arguments from t"
+            r"he '(?P<device>\w+)' backend"
+        ),
+        (),
+    ),
+    Message(
+        "quantized-dynamic",
+        re.compile(
+            r"Could not run 'quantized::\w*dynamic\w*(?:\.\w+)?' with arguments from the 'CUDA' b"
+            r"ackend"
+        ),
+        (),
+    ),
 )

@@ -3296,6 +3296,228 @@ ENGLISH: dict[str, Explained] = {
         ("torch.compile writes its kernels to {given}, which belongs to another user (a container's root, most often)"),
         ("TORCHINDUCTOR_CACHE_DIR=/a/folder/of/yours"),
     ),
+    "inference-untracked": Explained(
+        (
+            "a tensor made in inference mode counts no writes, and autograd, torch.compile or a checkpoint"
+            " asked for their number"
+        ),
+        ("make it outside of inference mode, or take x.clone() there; torch.no_grad() in place of inference_mode"),
+    ),
+    "backward-of-object": Explained(
+        ("{name} is a method of tensors, and this value is of the class {given}"),
+        (
+            "a number lost its graph (item(), float(), numpy): keep the tensor; a model or a loss that returns"
+            " several values gives a tuple: take the right one"
+        ),
+    ),
+    "loss-object": Explained(
+        ("{given} is the loss module itself, not its result: only a tensor has backward()"),
+        ("loss = criterion(output, target); loss.backward()"),
+    ),
+    "distribution-values": Explained(
+        (
+            "a value of {name} is outside of what the distribution takes: nan, a negative scale, or"
+            " probabilities that do not add up to 1"
+        ),
+        (
+            "print the tensor: nan came earlier (a learning rate, a division, log(0)); logits= in place of"
+            " probs= avoids rounding"
+        ),
+    ),
+    "fft-dtype": Explained(
+        (
+            "a Fourier transform takes other dtypes: on the CPU float32, float64 and their complex forms, and"
+            " rfft and ihfft real numbers only"
+        ),
+        ("x.float(), also under autocast; fft in place of rfft for complex numbers, or x.real"),
+    ),
+    "bernoulli-probability": Explained(
+        ("a probability is below 0, above 1, or nan"),
+        ("print min() and max() of it; a sigmoid or clamp(0, 1) before"),
+    ),
+    "zero-point": Explained(
+        ("the zero point, the integer that stands for 0, is outside of the range of the integers that were asked for"),
+        (
+            "an observer and its FakeQuantize need the same dtype and quant_min, quant_max (0 to 255 for"
+            " quint8, -128 to 127 for qint8); look for nan in the observed values"
+        ),
+    ),
+    "quantized-prepack": Explained(
+        (
+            "this build has no kernel for {device} that packs the weights of a quantized layer: an engine does"
+            " that, on the CPU"
+        ),
+        (
+            "model.cpu() before convert; torch.backends.quantized.supported_engines lists the engines of this"
+            " build, and torch.backends.quantized.engine chooses one"
+        ),
+    ),
+    "quantized-dynamic": Explained(
+        ("a dynamically quantized layer computes on the CPU only, and its input is on the GPU"),
+        ("model.cpu() and x.cpu(); on a GPU torchao quantizes in another way"),
+    ),
+    "collective-argument": Explained(
+        ("the collective takes {name} as {size}"),
+        (
+            "a list of tensors for gather and scatter, one tensor for reduce and broadcast; for objects"
+            " all_gather_object, broadcast_object_list"
+        ),
+    ),
+    "pybind-arguments": Explained(
+        (
+            "a function of C++ (pybind11) got arguments of other classes than it takes: the message lists"
+            " both, the expected ones first"
+        ),
+        (
+            "compare the two lists, one by one: a None or a number may stand for a tensor. Else the extension"
+            " is of another release than the Python code that calls it"
+        ),
+    ),
+    "replica-failed": Explained(
+        (
+            "DataParallel ran the model in a thread for each GPU, and the thread of replica {given} raised"
+            " {name}: its own message stands below the first line"
+        ),
+        ("look at the last line of the whole output; one GPU (without DataParallel) gives a shorter one"),
+    ),
+    "optimizer-state-key": Explained(
+        (
+            "optimizer.load_state_dict got a dict without param_groups: it is no state_dict of an optimizer,"
+            " but of a model, or a dict around it"
+        ),
+        ("print its keys; checkpoint['optimizer'] (or the key that the saving program chose)"),
+    ),
+    "child-of-elastic": Explained(
+        (
+            "the worker with local rank {name} was ended by signal {given}. 9: the system, most often because"
+            " memory ran out; 11: a crash in C++; 6: an abort; 15 and 1: from outside"
+        ),
+        (
+            "dmesg shows whether memory ran out; a smaller batch, fewer DataLoader workers; ptexplore trace"
+            " --script FILE names the function of a crash"
+        ),
+    ),
+    "child-of-elastic-failed": Explained(
+        ("the worker with local rank {name} ended with exit code {given}: by its own error, which it printed before"),
+        (
+            "look further up for the first traceback of a worker; @record of"
+            " torch.distributed.elastic.multiprocessing.errors puts it into the summary; torchrun --tee 3"
+        ),
+    ),
+    "elastic-signal": Explained(
+        (
+            "torchrun got signal {given} and ends its workers. 1: the terminal was closed; 15: the job system"
+            " or a person; 2: Ctrl-C"
+        ),
+        ("tmux, screen or a batch job keep a run alive without the terminal (nohup alone does not)"),
+    ),
+    "launched-script": Explained(
+        (
+            "the launcher only reports that the program it started ended with an error (or by a signal); the"
+            " reason was printed by that program, before this traceback"
+        ),
+        ("look for the first traceback above; torchrun in place of torch.distributed.launch"),
+    ),
+    "cuda-tensor-expected": Explained(
+        ("a compiled extension has kernels for the GPU only, and one of its tensors is on the CPU"),
+        (
+            "move the model and all inputs: model.to('cuda'), x.to('cuda'); a tensor that forward makes needs"
+            " device=x.device"
+        ),
+    ),
+    "compile-internal": Explained(
+        (
+            "a check inside torch.compile failed: a defect of it, or an operator whose fake kernel"
+            " (register_fake) predicts other sizes or strides than its real one gives"
+        ),
+        (
+            "torch.compile(backend='aot_eager') and 'eager' show which part it is; torch.library.opcheck tests"
+            " a custom operator; a newer torch"
+        ),
+    ),
+    "mac-symbol": Explained(
+        (
+            "the loader of macOS found no {name} in any loaded library: the module was built for another"
+            " release of Python (_Py…), of torch (__ZN…) or of macOS"
+        ),
+        ("install it again for the Python and the torch that run; otool -L FILE lists what it needs"),
+    ),
+    "symbol-of-another": Explained(
+        (
+            "the {size} that was loaded is of another release than torch was built with: it has no {name}."
+            " LD_LIBRARY_PATH, or another package, brings its own"
+        ),
+        (
+            "unset LD_LIBRARY_PATH; pip install --force-reinstall torch, or pip uninstall the nvidia-… package"
+            " of the other release"
+        ),
+    ),
+    "windows-module": Explained(
+        (
+            "Windows could not load a library. 126: a library is missing, perhaps one that the named one"
+            " needs; 127: another release; 193: for another processor (32 and 64 bit); 1114: its start failed"
+        ),
+        ("install the Visual C++ redistributable, then torch again in a new environment"),
+    ),
+    "mps-dtype": Explained(
+        (
+            "Metal computes with other dtypes than {dtype} (it has no float64, and complex numbers only in"
+            " newer releases)"
+        ),
+        ("x.float(), or x.cpu() for this part; a newer torch and macOS for complex numbers"),
+    ),
+    "edge-dialect": Explained(
+        (
+            "the verifier of an exported program (ExecuTorch's to_edge, most often) found an operator or a"
+            " dtype that its dialect excludes"
+        ),
+        (
+            "decompose the operator (run_decompositions), or use other operators;"
+            " EdgeCompileConfig(_check_ir_validity=False) turns the check off"
+        ),
+    ),
+    "uncaught-in-cpp": Explained(
+        (
+            "an error of C++ ({name}) left a thread without a handler, which ends the process. The line that"
+            " begins with what() has its message; without that line nothing more is known"
+        ),
+        (
+            "look at what() and at the first error above; a second error while the program ends (after CUDA"
+            " failed, for one) hides the first"
+        ),
+    ),
+    "assert-in-graph": Explained(
+        ("an assert of your code, which torch.compile or torch.export kept in the graph, is false for these inputs"),
+        (
+            "run the function without compiling: the assert then names its line; torch._check(…, message)"
+            " gives it a message"
+        ),
+    ),
+    "check-without-message": Explained(
+        (
+            "a check in C++ without a message of its own failed: {name}. Most often it compares sizes, dtypes"
+            " or devices of the arguments"
+        ),
+        (
+            "print these properties of the arguments, and compare them with the names in the check; ptexplore"
+            " find finds its line in the source"
+        ),
+    ),
+    "not-the-same": Explained(
+        ("the operator compares its arguments, and they differ in this: {name}"),
+        ("print it for each of them, just before the call"),
+    ),
+    "dimensions-expected": Explained(
+        (
+            "an argument has another number of dimensions than the operator takes: it takes {size}, and the"
+            " message counts {given}"
+        ),
+        ("print the shape; unsqueeze or [None] adds a dimension, flatten and squeeze remove one"),
+    ),
+    "value-range": Explained(
+        ("a value is outside of what the function takes: {name} must be {size}"),
+        ("print the value just before the call, and where it comes from"),
+    ),
 }
 
 
