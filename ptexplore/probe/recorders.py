@@ -25,6 +25,7 @@ from . import (
     tensor_layouts,
     thrown,
     twice,
+    watched_memory,
     writes,
 )
 from .isolate import ChildOutcome
@@ -73,6 +74,7 @@ RUNS: Mapping[str, ChildRun] = {
     autograd_graph.RECORDER: _of_request(autograd_graph.run),
     autograd_graph.LINES: _of_request(autograd_graph.lines),
     autograd_run.RECORDER: _of_request(autograd_run.run),
+    watched_memory.RECORDER: _of_request(watched_memory.run),
     compiling.RECORDER: ChildRun(lambda request, _: compiling.run(request), speaks=True),
     ladder.RECORDER: _of_request(ladder.run),
     ALONE: _of_request(passes.alone),
@@ -157,6 +159,11 @@ def _graph_run(request: RunRequestData, outcomes: Outcomes) -> Asked:
     return _graph_lines(request, outcomes) if request.get("backward") else None
 
 
+def _graph_memory(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    is_asked = request.get("owners") or request.get("leak")
+    return _graph_lines(request, outcomes) if is_asked else None
+
+
 # In the order in which they run. The native pass comes late: if it dies, nothing else is lost.
 FOLLOWING_RUNS = (
     FollowingRun(native.RECORDER, "expression", _native),
@@ -170,4 +177,5 @@ FOLLOWING_RUNS = (
     FollowingRun(freed.RECORDER, "stack", _freed),
     FollowingRun(autograd_graph.LINES, "graph", _graph_lines),
     FollowingRun(autograd_run.RECORDER, "graph", _graph_run),
+    FollowingRun(watched_memory.RECORDER, "graph", _graph_memory),
 )
