@@ -345,11 +345,10 @@ def shipped_page(
         return page
     tour = library.tours.get(asked.partition("#")[0])
     if tour is not None:
-        listed = "\n".join(f"{number:2}  {stop.title}" for number, stop in enumerate(tour.stops, 1))
-        named = asked.partition("#")[2]
+        named, total = asked.partition("#")[2], len(tour.stops)
         first = next((number for number, stop in enumerate(tour.stops) if stop.id == named), 0)
-        stops = (PagePart(f"{number}  {stop.title}", stop.prose) for number, stop in enumerate(tour.stops, 1))
-        return ShippedPage(tour.title, (PagePart("", tour.summary), PagePart("Stops", listed)), tuple(stops)[first:])
+        stops = [PagePart(f"{number}/{total}  {stop.title}", stop.prose) for number, stop in enumerate(tour.stops, 1)]
+        return ShippedPage(tour.title, (PagePart("", tour.summary),), tuple(stops[first:]))
     return ShippedPage("PyTorch, from Python to the machine", tuple(_map_parts(pages, library)))
 
 

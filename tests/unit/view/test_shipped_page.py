@@ -25,7 +25,8 @@ def test_a_tour_has_its_stops() -> None:
     page = shipped_page("dispatcher#yaml-entry", load_folders(LAYERS), load(LAYERS))
     tour = load(LAYERS).tours["dispatcher"]
     assert page.title == tour.title
-    assert all(stop.title in page.parts[-1].text for stop in tour.stops)
+    assert page.parts[0].text == tour.summary
+    assert all(stop.title in part.heading for stop, part in zip(tour.stops, page.stops, strict=True))
     assert [part.text for part in page.stops] == [stop.prose for stop in tour.stops]
 
 
