@@ -338,6 +338,7 @@ class TerminalWalk:
         self._walk = TourWalk(tour, 1, remember, lambda why: self._tell(f"your progress cannot be saved: {why}"))
         self._guide = guide
         self._index = index
+        self._first_shown = 1  # the number of the stop at which this walk begins
         self._workspace = workspace
         self._console = open_console()
         self._rest: list[str] = []  # lines of the stop that did not fit the screen
@@ -346,7 +347,7 @@ class TerminalWalk:
 
     def walk(self, number: int | None, *, intro: bool) -> None:
         """Reads from a stop on, by default from the stop where the reader left the tour. `intro`: show it first."""
-        self._walk.number = number or self._left()
+        self._walk.number = self._first_shown = number or self._left()
         try:
             self._show(intro=self._walk.number == 1 and intro)
             while self._step():
@@ -407,8 +408,10 @@ class TerminalWalk:
         if self._index is None:
             return
         if self._index.is_running:
-            step = f" ({self._index.step})" if self._index.step else ""
-            self._tell(f"indexing the source, about a minute{step}: stops have no lines of source until then")
+            if self._walk.number == self._first_shown:
+                self._tell("indexing the source, about a minute: stops have no lines of source until then")
+            elif self._index.step:
+                self._tell(f"indexing: {self._index.step}")
             return
         failure, self._index = self._index.failure, None
         if failure is not None:
