@@ -225,8 +225,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "index-out-of-bounds": Explained(
         "a dimension of n elements has the indices 0 to n - 1; brackets also take -n to -1, which count from its end",
-        "print min() and max() of the indices, and the shape; if tensors are the indices, the given number counts"
-        " these tensors, a mask once for each of its dimensions",
+        "print min() and max() of the indices, and the shape. If you index by several tensors, the number in the"
+        " message counts these tensors; a mask counts once for each of its dimensions",
     ),
     "inferred-size": Explained(
         "view and reshape keep the number of elements, and compute the size for -1 from the other sizes: the"
@@ -369,8 +369,8 @@ ENGLISH: dict[str, Explained] = {
         "use .any() or .all(), and & for `and`; for a loss, call nn.MSELoss()(x, y): the class itself takes options",
     ),
     "no-parameters": Explained(
-        "the optimizer got no parameters. The list is empty, or the module has none or keeps them in a plain list or"
-        " dict, or parameters() was read before, which works only once",
+        "the optimizer got no parameters. The list is empty, or the module has no parameters, or they are in a plain"
+        " list or dict. Or parameters() was read before: it can be read only once",
         "use nn.ModuleList, nn.ModuleDict or nn.ParameterList instead of list and dict",
     ),
     "recomputed-otherwise": Explained(
@@ -2081,7 +2081,7 @@ ENGLISH: dict[str, Explained] = {
     ),
     "getter-raised": Explained(
         "{owner} has {name}: its getter raised an AttributeError. Python drops that error and calls __getattr__,"
-        " which raised this one",
+        " and __getattr__ raised the error of this message",
         "{owner}.{name}.{function}(self) shows the getter's own error",
     ),
     "gather-dimensions": Explained(

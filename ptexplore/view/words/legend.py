@@ -126,10 +126,7 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
     ),
     (says.AutogradExcluded,): (
         "autograd excluded",
-        (
-            "the thread-local set excludes the autograd keys, because of a kernel further out or a mode such as "
-            "inference_mode"
-        ),
+        ("the thread excludes the autograd keys: a kernel above this row does so, or a mode such as inference_mode"),
     ),
     (says.HighestOfSet, says.HighestOfUnread): (
         "highest of …",
