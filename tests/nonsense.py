@@ -32,6 +32,7 @@ from ptexplore.view.words import (
     tensors,
     trace_remarks,
     uses,
+    weights,
 )
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON
 from ptexplore.view.words.templates import names
@@ -72,6 +73,9 @@ def pytest_configure() -> None:
                 catalogue[code] = f"nonsense {number}" + "".join(f" {{{name}}}" for name in sorted(names(template)))
     for number, code in enumerate(causes.ENGLISH):
         causes.ENGLISH[code] = causes.Explained(f"nonsense {number}", f"nonsense {number}")
+    for weight, words in weights.ENGLISH.items():
+        both = (_nonsense(next(numbers), told) for told in (words.in_program, words.in_expression))
+        weights.ENGLISH[weight] = weights.WeightWords(words.heading, *both)
     for table in TABLES:
         table.update({code: _nonsense(next(numbers), told) for code, told in table.items()})
     for table in PAIRS:

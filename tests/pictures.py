@@ -20,7 +20,7 @@ from ptexplore.annotations.load import NoteLibrary as Notes
 from ptexplore.annotations.load import load
 from ptexplore.annotations.marks import marks
 from ptexplore.annotations.topics import topics
-from ptexplore.cli.browse import run_child
+from ptexplore.cli.background import run_child
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.lookup.trees import IndexedTree

@@ -310,13 +310,16 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
 
         return PublicTrace(with_times_of(self.record, os.fspath(file)), self.session)
 
-    def export(self, form: Literal["collapsed", "speedscope", "chrome"], file: str | os.PathLike[str]) -> None:
+    def export(
+        self, form: Literal["collapsed", "speedscope", "chrome", "line_profiler"], file: str | os.PathLike[str]
+    ) -> None:
         """Writes what ran, with weights, to a file for a viewer of profiles.
 
         "collapsed" has one line for each stack (flamegraph.pl). "speedscope" is the format of the viewer of that name.
-        "chrome" has Chrome's trace events (Perfetto). The weights of a program are nanoseconds, summed by path, since a
-        trace has no timeline. The weights of a stepped trace are instructions. Raises PtexploreError if nothing has a
-        weight, or if the file cannot be written.
+        "chrome" has Chrome's trace events (Perfetto). "line_profiler" has the lines of a program, for `python -m
+        line_profiler FILE`; its hits are the calls that a line made. The weights of a program are nanoseconds, summed
+        by path, since a trace has no timeline. The weights of a stepped trace are instructions. Raises PtexploreError
+        if nothing has a weight, or if the file cannot be written.
 
         >>> import pathlib, ptexplore, tempfile, torch
         >>> folder = tempfile.TemporaryDirectory()
@@ -325,11 +328,10 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
         >>> any("torch.ones;ones " in line for line in file.read_text().splitlines())
         True
         """
-        from ptexplore.render.stacks import exported
-        from ptexplore.view.trace.stacks import stacks_of
+        from ptexplore.render.exports import exported
         from ptexplore.workspace.saved_traces import write_file
 
-        write_file(Path(file), exported(stacks_of(self.record, self.session), form))
+        write_file(Path(file), exported(self.record, self.session, form))
 
     def svg(
         self,

@@ -19,6 +19,7 @@ from ptexplore.model.autograd_graph import (
     GraphLines,
     GraphRun,
     GraphSession,
+    MemoryWatch,
     NoLines,
     OwnedMemory,
     ReadGraph,
@@ -26,7 +27,7 @@ from ptexplore.model.autograd_graph import (
 from ptexplore.model.codes import convert
 from ptexplore.model.messages import RunAnswered
 from ptexplore.model.places import Runtime
-from ptexplore.model.recorders import GRAPH, GRAPH_LINES, GRAPH_RUN
+from ptexplore.model.recorders import GRAPH, GRAPH_LINES, GRAPH_MEMORY, GRAPH_RUN
 from ptexplore.model.trace import BoundName, ResultInfo, TorchInfo
 
 
@@ -63,6 +64,7 @@ def _session(request: TraceRequest, runtime: Runtime, answers: dict[str, RunAnsw
     ran = convert(third["ran"], GraphRun) if third is not None else None
     is_same = ran is not None and ran.shape == read.shape
     no_run: NoLines | None = None if is_same or not request.backward else "failed" if ran is None else "differs"
+    watch = answers.get(GRAPH_MEMORY)
     graph, no_lines = _with_lines(read, convert(second["lines"], GraphLines) if second is not None else None)
     return GraphSession(
         expression=(request.expression or request.script or "").strip(),
@@ -75,6 +77,8 @@ def _session(request: TraceRequest, runtime: Runtime, answers: dict[str, RunAnsw
         ran=ran if is_same else None,
         no_run=no_run,
         owners=convert(answer["owners"], tuple[OwnedMemory, ...]) if "owners" in answer else None,
+        watched=convert(watch["watched"], MemoryWatch) if watch is not None else None,
+        no_watch=watch is None and (request.owners or request.leak),
         printed=printed,
     )
 

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 import os
-import re
 import shlex
-import signal
-import subprocess
 import sys
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
+from ptexplore.cli.background import run_child
 from ptexplore.cli.completion import complete_name
 from ptexplore.cli.options import Notes, Python, Tree, open_workspace
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ptexplore.tui.app import Start
-    from ptexplore.tui.jobs import Job
     from ptexplore.tui.library import Library
     from ptexplore.workspace.workspace import Workspace
 
@@ -41,13 +34,6 @@ examples:
 
 keys: ? lists them; arrows and h j k l, Enter definition, r uses, ctrl+o back, / find, w wrap, n note, q quit
 """
-_PATIENCE = 3.0  # seconds that a stopped command gets to end its children
-# The current folder is not on the path, since it may have a `torch/`; the folder of ptexplore comes last.
-_RUN = """import sys
-sys.path[:] = [*filter(None, sys.path), sys.argv.pop(1)]
-from ptexplore.cli.app import entry
-entry()"""
-_MESSAGE = re.compile(r"^(error|why|try): +(.*)$")
 
 
 def browse(
@@ -138,54 +124,6 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     if not named:
         raise nothing(library.trees, target, None)
     return Start("candidates", target, candidates=named)
-
-
-# --- commands behind the screens: each in a process of its own, so that it can be stopped and blocks nothing ---
-
-
-def run_child(arguments: Sequence[str], job: Job) -> str:
-    """Runs a ptexplore command and returns its output. Each line that it writes to stderr becomes a step of the job.
-
-    Raises PtexploreError with the command's own message if it fails, and if the reader stops it.
-    """
-    command = [sys.executable, "-c", _RUN, str(Path(__file__).resolve().parent.parent.parent), *arguments]
-    # Its output goes to a file: with a pipe, it would wait while the pipe is full.
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
-        child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.PIPE, text=True, errors="replace",
-            env=os.environ | {"PTEXPLORE_DEBUG": ""}, start_new_session=True,
-        )  # fmt: skip
-        job.watch(lambda: _stop(child))
-        parts: dict[str, str] = {}
-        assert child.stderr is not None
-        for line in child.stderr:
-            match = _MESSAGE.match(line)
-            if match is not None:
-                parts[match[1]] = match[2].strip()
-            elif line.strip():
-                job.step(line.strip())
-        status = child.wait()
-        printed.seek(0)
-        text = printed.read()
-    if job.stopped:
-        raise PtexploreError("stopped", "you stopped it", "", FAILED)
-    if status:
-        message = parts.get("error", f"{' '.join(arguments[:2])} ended with status {status}")
-        raise PtexploreError(message, parts.get("why", ""), parts.get("try", ""), status if status > 0 else FAILED)
-    return text
-
-
-def _stop(child: subprocess.Popen[str]) -> None:
-    """Stops a command like Ctrl-C, so that its children end, too; then kills it."""
-    if child.returncode is not None:  # after its end, another process may get its number
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGINT)
-    try:
-        child.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
 
 
 def run_lab_here(

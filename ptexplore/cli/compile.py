@@ -11,6 +11,21 @@ from typer import Argument, Option
 
 from ptexplore.cli.asked import RUN, given, read, with_options_of
 from ptexplore.cli.options import has_streams, open_console, open_workspace, print_json
+from ptexplore.cli.saved_runs import (
+    SHOWN,
+    AsJson,
+    Last,
+    Load,
+    PythonOfRun,
+    Save,
+    Svg,
+    WrittenRun,
+    check_no_folders,
+    number_of_last,
+    only_source,
+    print_what_it_printed,
+    refuse_options_of_run,
+)
 from ptexplore.cli.typer_commands import ProgramCommand
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
@@ -21,7 +36,6 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # the exit status that shells use for Ctrl-C
 OPTIONS = ("variables", "setup", "contexts", "script", "module", "arguments", "grad", "backward", "timeout")
 COMMAND = ProgramCommand
-SHOWN = "What is shown"
 PATIENCE = 300.0  # seconds: the first compilation by Inductor on a machine also compiles its C++ headers
 EXAMPLE = "ptexplore compile --script train.py"
 
@@ -40,9 +54,7 @@ def _compile(
     wraps: Annotated[
         bool, Option("--compile", help="give the whole expression to torch.compile", rich_help_panel=RUN)
     ] = False,
-    python: Annotated[
-        str | None, Option(metavar="PATH", help="use the torch of another Python environment", rich_help_panel=RUN)
-    ] = None,
+    python: PythonOfRun = None,
     opened: Annotated[
         str | None,
         Option(
@@ -52,35 +64,18 @@ def _compile(
             rich_help_panel=SHOWN,
         ),
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="as JSON (format 1)", rich_help_panel=SHOWN)] = False,
-    save: Annotated[str | None, Option(metavar="FILE", help="save the run in a file", rich_help_panel=SHOWN)] = None,
-    svg: Annotated[
-        str | None, Option(metavar="FILE", help="save the page as an SVG picture", rich_help_panel=SHOWN)
-    ] = None,
-    load: Annotated[
-        str | None, Option(metavar="FILE", help="show a saved run; torch is not needed", rich_help_panel=SHOWN)
-    ] = None,
-    last: Annotated[
-        str | None,
-        Option(
-            metavar="[N]",
-            help="show the last run again without running it; N: the N-th last of at most 20",
-            rich_help_panel=SHOWN,
-        ),
-    ] = None,
+    as_json: AsJson = False,
+    save: Save = None,
+    svg: Svg = None,
+    load: Load = None,
+    last: Last = None,
     **asked: object,
 ) -> int:
     """Run code once; show functions compiled, graph breaks, recompilations and guards, with your line of each."""
     programs = [name for name in ("script", "module") if asked[name] is not None]
     sources = {"EXPR": expression, "--script": asked["script"], "-m": asked["module"], "--load": load, "--last": last}
-    named = [name for name, value in sources.items() if value is not None]
-    if len(named) != 1:
-        why = f"{', '.join(named)} were given" if named else "nothing was given"
-        raise PtexploreError("give one of EXPR, --script FILE, -m MODULE, --load FILE and --last", why, EXAMPLE, USAGE)
-    for written in filter(None, (save, svg)):
-        if Path(written).is_dir():
-            hint = f"name a file inside it: {written}/run"
-            raise PtexploreError(f"{written} is a folder", "ptexplore writes one file", hint, USAGE)
+    source = only_source(sources, EXAMPLE)
+    check_no_folders(save, svg)
     if wraps and programs:
         why = "--compile wraps an expression; a program calls torch.compile itself"
         raise PtexploreError("--compile is for an expression", why, EXAMPLE, USAGE)
@@ -91,8 +86,7 @@ def _compile(
     wanted = _Wanted(opened, save, svg, as_json)
     if load is not None or last is not None:
         if wraps or python is not None or given(asked):
-            why = "a saved run keeps the code and the options that it was made with"
-            raise PtexploreError(f"{named[0]} goes with no option of a run", why, "ptexplore compile --help", USAGE)
+            refuse_options_of_run(source, "compile")
         return wanted.show_saved(load, last)
     with in_words():
         check_options(given(asked), is_script=bool(programs))
@@ -102,12 +96,9 @@ def _compile(
         request = replace(request, timeout=PATIENCE)
     with open_workspace(python) as workspace:
         report = workspace.compile(typed(request))
-    if report.run.printed and not request.passes_on:  # a program's output appeared while it ran
-        from ptexplore.render.terminal.trace import print_printed
-
-        print_printed(open_console(stderr=True), "expression", report.run.printed)
-    is_kept = not wanted.is_saved
-    if is_kept:  # before the answer: an unknown name of --open must not lose the run
+    if not request.passes_on:  # a program's output appeared while it ran
+        print_what_it_printed(report.run.printed)
+    if not wanted.is_saved:  # before the answer: an unknown name of --open must not lose the run
         from ptexplore.workspace.saved_compiles import keep_compile
 
         keep_compile(report)
@@ -118,25 +109,13 @@ compile = with_options_of(*OPTIONS, timeout=f"time limit for the run, in seconds
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """The options that say how a run is shown, and where it is written."""
-
-    opened: str | None
-    save: str | None
-    svg: str | None
-    as_json: bool
-
-    @property
-    def is_saved(self) -> bool:
-        """Whether the run can be loaded again from the file of --save: not from a device or a FIFO."""
-        return self.save is not None and (Path(self.save).is_file() or not Path(self.save).exists())
-
+class _Wanted(WrittenRun):
     def show_saved(self, load: str | None, last: str | None) -> int:
         """Show a run that was saved or kept; returns the exit code of that run."""
         from ptexplore.workspace.saved_compiles import last_compile, load_compile
 
         if load is None:
-            load = str(last_compile(number_of_last(last or "1", "compile")))
+            load = str(last_compile(number_of_last(last, "compile")))
         return self.show(load_compile(load), "", links=False)
 
     def show(self, report: CompileReport, command: str, *, links: bool = True) -> int:
@@ -156,23 +135,9 @@ class _Wanted:
 
         page = compile_page(report) if self.opened is None else opened_page(report, self.opened)
         print_compile(open_console(), page, command if page.next_step else "", links=links)
-        if self.svg is not None:
-            from ptexplore.render.terminal.console import picture
-            from ptexplore.workspace.saved_traces import write_file
-
-            # without links: these lead into folders of this machine, and a picture is passed on
-            drawn = picture(lambda console: print_compile(console, page, links=False), page.title)
-            write_file(Path(self.svg), drawn)
+        # without links: these lead into folders of this machine, and a picture is passed on
+        self.write_picture(lambda console: print_compile(console, page, links=False), page.title)
         return _exit_code(report)
-
-
-def number_of_last(last: str, command: str) -> int:
-    """Returns the number given to --last of a command. Raises PtexploreError (USAGE) for anything else."""
-    if not (last.isascii() and last.isdecimal() and int(last[:9]) > 0):
-        why = "the number counts back from the last run: 1 is the last"
-        hint = f"ptexplore {command} --last 2"
-        raise PtexploreError(f"--last {last[:80]} is not a number of 1 or more", why, hint, USAGE)
-    return int(last[:9])
 
 
 def _command(request: TraceRequest, python: str | None) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ptexplore.view.graph.page import GraphOptions
 
 SHOWN = "What is shown"
+STEPS, LEAK_STEPS, LEAST_STEPS = 2, 5, 4  # calls of backward that are watched
 
 EPILOG = """\
 examples:
@@ -26,6 +27,7 @@ examples:
   ptexplore graph "torch.mm(a, b).exp().sum()" --run
   ptexplore graph loss --script train.py
   ptexplore graph --memory --script train.py
+  ptexplore graph --leak --script train.py --steps 10
 
 names: as in `ptexplore trace`. The tensors bound to names require grad; a name of --setup stays as it is.
 With --script, the script runs up to its first backward, and EXPR is evaluated there.
@@ -62,10 +64,22 @@ def graph(
         bool,
         Option(
             "--memory",
-            help="who holds the memory of all live tensors: parameters, gradients, nodes, names, containers",
+            help="who holds memory, at the peak and at the first backward: parameters, nodes, names, containers",
             rich_help_panel=SHOWN,
         ),
     ] = False,
+    leak: Annotated[
+        bool,
+        Option("--leak", help="what each step of a script leaves behind, and what keeps it", rich_help_panel=SHOWN),
+    ] = False,
+    steps: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            help=f"for --memory and --leak: how many calls of backward are watched ({STEPS}; --leak: {LEAK_STEPS})",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
     full: Annotated[
         bool, Option("--full", help="all rows; repeated parts are not folded", rich_help_panel=SHOWN)
     ] = False,
@@ -88,9 +102,19 @@ def graph(
     if svg is not None and Path(svg).is_dir():
         hint = f"name a file inside it: {svg}/graph.svg"
         raise PtexploreError(f"{svg} is a folder", "ptexplore writes one file", hint, USAGE)
-    if run and memory:
+    shown = [name for name, on in (("--run", run), ("--memory", memory), ("--leak", leak)) if on]
+    if len(shown) > 1:
         why_not = "each of them shows its own rows"
-        raise PtexploreError("--run and --memory exclude each other", why_not, "ptexplore graph EXPR --run", USAGE)
+        raise PtexploreError(f"{' and '.join(shown)} exclude each other", why_not, "ptexplore graph EXPR --run", USAGE)
+    if leak and asked["script"] is None:
+        why_not = "what is left behind is seen over the steps of a script"
+        raise PtexploreError("--leak needs --script", why_not, "ptexplore graph --leak --script train.py", USAGE)
+    if steps is not None:
+        least = LEAST_STEPS if leak else 1
+        if not (memory or leak) or steps < least:
+            why_not = "the first steps are a warm-up, and the last one is not over" if leak else "steps are watched"
+            hint = f"ptexplore graph --{'leak' if leak else 'memory'} --script train.py --steps {LEAK_STEPS}"
+            raise PtexploreError(f"--steps must be {least} or more, with --memory or --leak", why_not, hint, USAGE)
     if expression is None and asked["script"] is None:
         why_not = "a graph is behind a value, and neither an expression nor a script is given"
         raise PtexploreError("give EXPR or --script FILE", why_not, 'ptexplore graph "a.exp().sum()"', USAGE)
@@ -99,8 +123,9 @@ def graph(
     from ptexplore.workspace.typed import typed
 
     request = asked_for(
-        expression, {**read(asked), "grad": asked["script"] is None, "backward": run, "owners": memory, "native": False}
-    )
+        expression, {**read(asked), "grad": asked["script"] is None, "backward": run, "owners": memory, "native": False,
+                     "leak": leak, "steps": steps or (LEAK_STEPS if leak else STEPS)}
+    )  # fmt: skip
     with open_workspace(python) as workspace:
         located = workspace.graph(typed(request))
         names = tuple(why or ())
@@ -110,7 +135,7 @@ def graph(
 
             print_json(graph_document(located, names))
         else:
-            _show(located, GraphOptions(depth, only, full, names, run, memory), linking(workspace.place_of), svg)
+            _show(located, GraphOptions(depth, only, full, names, run, memory, leak), linking(workspace.place_of), svg)
     return 0
 
 

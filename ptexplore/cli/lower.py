@@ -10,13 +10,27 @@ from typer import Argument, Option
 
 from ptexplore.cli.asked import RUN, given, read, with_options_of
 from ptexplore.cli.options import open_console, open_workspace, print_json
+from ptexplore.cli.saved_runs import (
+    SHOWN,
+    AsJson,
+    Last,
+    Load,
+    PythonOfRun,
+    Save,
+    Svg,
+    WrittenRun,
+    check_no_folders,
+    number_of_last,
+    only_source,
+    print_what_it_printed,
+    refuse_options_of_run,
+)
 from ptexplore.cli.typer_commands import ProgramCommand
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.model.rungs import LowerReport, RungName
 
-SHOWN = "What is shown"
 COMMAND = ProgramCommand
 EXAMPLE = 'ptexplore lower "torch.relu(a @ b)"'
 SCRIPT_EXAMPLE = "ptexplore lower --script train.py --only Net"
@@ -43,9 +57,7 @@ inductor only if --to names it. Names of tensors in EXPR are the inputs of the g
 def lower(
     expression: Annotated[str | None, Argument(metavar="[EXPR]", help="one Python expression")] = None,
     *,
-    python: Annotated[
-        str | None, Option(metavar="PATH", help="use the torch of another Python environment", rich_help_panel=RUN)
-    ] = None,
+    python: PythonOfRun = None,
     only: Annotated[
         str | None,
         Option(
@@ -71,44 +83,26 @@ def lower(
         str | None,
         Option("--open", metavar="OP", help="follow one operator up and down the rungs", rich_help_panel=SHOWN),
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="as JSON (format 1)", rich_help_panel=SHOWN)] = False,
-    save: Annotated[str | None, Option(metavar="FILE", help="save the run in a file", rich_help_panel=SHOWN)] = None,
-    svg: Annotated[
-        str | None, Option(metavar="FILE", help="save the page as an SVG picture", rich_help_panel=SHOWN)
-    ] = None,
-    load: Annotated[
-        str | None, Option(metavar="FILE", help="show a saved run; torch is not needed", rich_help_panel=SHOWN)
-    ] = None,
-    last: Annotated[
-        str | None,
-        Option(
-            metavar="[N]",
-            help="show the last run again without running it; N: the N-th last of at most 20",
-            rich_help_panel=SHOWN,
-        ),
-    ] = None,
+    as_json: AsJson = False,
+    save: Save = None,
+    svg: Svg = None,
+    load: Load = None,
+    last: Last = None,
     **asked: object,
 ) -> int:
     """Make the graph of one expression on each rung, compare each with eager mode, and link their operators."""
     sources = {"EXPR": expression, "--script": asked["script"], "--load": load, "--last": last}
-    named = [name for name, value in sources.items() if value is not None]
-    if len(named) != 1:
-        why = f"{', '.join(named)} were given" if named else "nothing was given"
-        raise PtexploreError("give one of EXPR, --script FILE, --load FILE and --last", why, EXAMPLE, USAGE)
+    source = only_source(sources, EXAMPLE)
     if (asked["script"] is None) != (only is None):
         why = "a script is run until it calls one of its modules, and this module is lowered"
         raise PtexploreError("--script and --only go together", why, SCRIPT_EXAMPLE, USAGE)
-    for written in filter(None, (save, svg)):
-        if Path(written).is_dir():
-            hint = f"name a file inside it: {written}/run"
-            raise PtexploreError(f"{written} is a folder", "ptexplore writes one file", hint, USAGE)
+    check_no_folders(save, svg)
     if to is not None and opened is not None:
         raise PtexploreError("give one of --to and --open", "each of them shows another page", EXAMPLE, USAGE)
-    wanted = _Wanted(_rungs(to), opened, save, svg, as_json)
+    wanted = _Wanted(opened, save, svg, as_json, _rungs(to))
     if load is not None or last is not None:
         if python is not None or checks or dynamic or given(asked):
-            why = "a saved run keeps the code and the options that it was made with"
-            raise PtexploreError(f"{named[0]} goes with no option of a run", why, "ptexplore lower --help", USAGE)
+            refuse_options_of_run(source, "lower")
         return wanted.show_saved(load, last)
     from ptexplore.capture.probing import asked_for
     from ptexplore.model.rungs import RUNGS, SLOW
@@ -121,10 +115,7 @@ def lower(
         request = replace(request, timeout=PATIENCE)
     with open_workspace(python) as workspace:
         report = workspace.lower(typed(request))
-    if report.run.ladder.printed:
-        from ptexplore.render.terminal.trace import print_printed
-
-        print_printed(open_console(stderr=True), "expression", report.run.ladder.printed)
+    print_what_it_printed(report.run.ladder.printed)
     if not wanted.is_saved:  # before the answer: an unknown name of --open must not lose the run
         from ptexplore.workspace.saved_lowers import keep_lower
 
@@ -149,28 +140,15 @@ def _rungs(text: str | None) -> tuple[RungName, ...]:
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """The options that say how a run is shown, and where it is written."""
-
+class _Wanted(WrittenRun):
     to: tuple[RungName, ...]
-    opened: str | None
-    save: str | None
-    svg: str | None
-    as_json: bool
-
-    @property
-    def is_saved(self) -> bool:
-        """Whether the run can be loaded again from the file of --save: not from a device or a FIFO."""
-        return self.save is not None and (Path(self.save).is_file() or not Path(self.save).exists())
 
     def show_saved(self, load: str | None, last: str | None) -> int:
         """Show a run that was saved or kept."""
         from ptexplore.workspace.saved_lowers import last_lower, load_lower
 
         if load is None:
-            from ptexplore.cli.compile import number_of_last
-
-            load = str(last_lower(number_of_last(last or "1", "lower")))
+            load = str(last_lower(number_of_last(last, "lower")))
         return self.show(load_lower(load), links=False)
 
     def show(self, report: LowerReport, *, links: bool = True) -> int:
@@ -193,10 +171,5 @@ class _Wanted:
         else:
             page = rungs_page(report, self.to) if self.to else lower_page(report)
         print_compile(open_console(), page, links=links)
-        if self.svg is not None:
-            from ptexplore.render.terminal.console import picture
-            from ptexplore.workspace.saved_traces import write_file
-
-            drawn = picture(lambda console: print_compile(console, page, links=False), page.title)
-            write_file(Path(self.svg), drawn)
+        self.write_picture(lambda console: print_compile(console, page, links=False), page.title)
         return 0

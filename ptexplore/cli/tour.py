@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.concepts import Concept
     from ptexplore.annotations.load import NoteLibrary
     from ptexplore.annotations.records import Lab, Problem, Tour
+    from ptexplore.cli.background import BackgroundIndex
     from ptexplore.workspace.workspace import Workspace
 
 EPILOG = """\
@@ -121,6 +122,9 @@ def tour(
         asked = stop or stop_id
         number = find_stop(chosen, asked) if asked else None
         numbers = [number] if number is not None else list(range(1, len(chosen.stops) + 1))
+        if not (as_json or answers or everything) and sys.stdin.isatty() and sys.stdout.isatty():
+            _walk(workspace, chosen, number, has_fetched=fetch)
+            return 0
         # Indexing takes a minute or two, so the introduction comes first.
         is_begun = number is None and not as_json and not answers and not workspace.trees_at_hand()[0]
         if is_begun:
@@ -134,11 +138,30 @@ def tour(
             print_json(tour_document(guide, chosen, numbers, load_progress(), ROOM))
         elif answers:
             _print_answers(guide, chosen, numbers)
-        elif everything or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            _print(guide, chosen, numbers, whole=number is None, intro=number is None and not is_begun)
         else:
-            TerminalWalk(chosen, guide, workspace).walk(number, intro=number is None and not is_begun)
+            _print(guide, chosen, numbers, whole=number is None, intro=number is None and not is_begun)
     return 0
+
+
+def _walk(workspace: Workspace, tour: Tour, number: int | None, *, has_fetched: bool) -> None:
+    """Lets the reader walk a tour at once: if the tree in use has no index, it is built meanwhile.
+
+    With `has_fetched` nothing is said of missing source.
+    """
+    guide = workspace.guide_at_hand()
+    index = None
+    if not guide.trees:
+        from ptexplore.cli.background import BackgroundIndex
+
+        python = ("--python", workspace.python) if workspace.python is not None else ()
+        index = BackgroundIndex(python)
+    elif not has_fetched:
+        _tell_what_is_missing(guide, tour)
+    try:
+        TerminalWalk(tour, guide, workspace, index).walk(number, intro=number is None)
+    finally:
+        if index is not None:
+            index.stop()
 
 
 def _tell_what_is_missing(guide: Guide, tour: Tour) -> None:
@@ -310,9 +333,12 @@ def _review(workspace: Workspace) -> int:
 class TerminalWalk:
     """Shows the stops of a tour, and runs the command typed below each."""
 
-    def __init__(self, tour: Tour, guide: Guide, workspace: Workspace) -> None:
+    def __init__(self, tour: Tour, guide: Guide, workspace: Workspace, index: BackgroundIndex | None = None) -> None:
+        """`index` builds the index that `guide` lacks."""
         self._walk = TourWalk(tour, 1, remember, lambda why: self._tell(f"your progress cannot be saved: {why}"))
         self._guide = guide
+        self._index = index
+        self._first_shown = 1  # the number of the stop at which this walk begins
         self._workspace = workspace
         self._console = open_console()
         self._rest: list[str] = []  # lines of the stop that did not fit the screen
@@ -321,7 +347,7 @@ class TerminalWalk:
 
     def walk(self, number: int | None, *, intro: bool) -> None:
         """Reads from a stop on, by default from the stop where the reader left the tour. `intro`: show it first."""
-        self._walk.number = number or self._left()
+        self._walk.number = self._first_shown = number or self._left()
         try:
             self._show(intro=self._walk.number == 1 and intro)
             while self._step():
@@ -376,6 +402,24 @@ class TerminalWalk:
 
     def _view(self) -> StopView:
         return self._guide.stop(self._walk.tour, self._walk.number)
+
+    def _look_at_index(self) -> None:
+        """Says how far the index is; once it is built, the stops get their places."""
+        if self._index is None:
+            return
+        if self._index.is_running:
+            if self._walk.number == self._first_shown:
+                self._tell("indexing the source, about a minute: stops have no lines of source until then")
+            elif self._index.step:
+                self._tell(f"indexing: {self._index.step}")
+            return
+        failure, self._index = self._index.failure, None
+        if failure is not None:
+            self._tell(f"the source cannot be indexed: {failure.one_line}")
+            return
+        self._guide = self._workspace.guide()
+        self._tell("the source is indexed: stops have their lines from now on")
+        _tell_what_is_missing(self._guide, self._walk.tour)
 
     # --- commands ---
 
@@ -474,7 +518,8 @@ class TerminalWalk:
         try:
             print_question(self._console, lab)
             prediction = input(f"{lab.id}: your prediction (Enter: none) > ")
-            self._tell(f"running {lab.id} …")
+            waits = " (it begins when torch's operators are read)" if self._index and self._index.is_running else ""
+            self._tell(f"running {lab.id} …{waits}")
             result, _trace = self._workspace.run_lab(tour, stop, lab)
         except KeyboardInterrupt:
             self._tell("\nstopped")
@@ -501,6 +546,7 @@ class TerminalWalk:
         from ptexplore.render.terminal.console import captured
         from ptexplore.render.terminal.tour import print_intro, print_stop
 
+        self._look_at_index()
         view = self._view()
         excerpt = _fitting(self._console, self._guide, view)
         rule = "─" * min(self._console.width, 40)

@@ -113,7 +113,7 @@ def trace(
     export: Annotated[
         tuple[str, str] | None,
         Option(
-            metavar="collapsed|speedscope|chrome FILE",
+            metavar="collapsed|speedscope|chrome|line_profiler FILE",
             help="write a profile for other viewers",
             rich_help_panel=SHOWN,
         ),
@@ -295,7 +295,7 @@ def _export_to(export: tuple[str, str] | None) -> str | None:
     """Returns the file to export to. Raises PtexploreError for an unknown format, before anything runs."""
     if export is None:
         return None
-    from ptexplore.render.stacks import known_format
+    from ptexplore.render.exports import known_format
 
     known_format(export[0])
     return export[1]
@@ -314,10 +314,9 @@ def _write(trace: Trace, session: Session | None, save: str | None, export: tupl
     if save:
         save_trace(Path(save), trace, session)
     if export:
-        from ptexplore.render.stacks import exported
-        from ptexplore.view.trace.stacks import stacks_of
+        from ptexplore.render.exports import exported
 
-        write_file(Path(export[1]), exported(stacks_of(trace, session), export[0]))
+        write_file(Path(export[1]), exported(trace, session, export[0]))
 
 
 def _exit_code(trace: Trace) -> int:

@@ -62,7 +62,6 @@ REPORTS = (
     TextMark("File an issue to PyTorch", ()),
     TextMark("Please file an issue to PyTorch", ()),
 )
-UNSUPPORTED = "Unsupported: "  # before a kind in older versions: the class of the error
 INTERNAL_STACK = "Traceback (most recent call last):"  # Python's own words
 FROM_USER_CODE = TextMark("from user code:", (FactSource(_EXC, "from user code:"),))
 RECOMPILE_STACK = TextMark("User stack trace:", (FactSource(_GUARDS, "User stack trace:", since="2.10"),))

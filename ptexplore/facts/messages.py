@@ -8,8 +8,12 @@ from __future__ import annotations
 import re
 
 from ptexplore.facts.message import Message
+from ptexplore.facts.messages_of_builds import OF_BUILDS
+from ptexplore.facts.messages_of_kinds import OF_KINDS
+from ptexplore.facts.messages_of_modules import OF_MODULES
 from ptexplore.facts.messages_of_systems import OF_KERNELS, OF_MISSING, OF_SYSTEMS
 from ptexplore.facts.messages_of_tensors import OF_TENSORS
+from ptexplore.facts.messages_of_values import OF_VALUES
 from ptexplore.facts.source import FactSource
 
 # The output of a shell for a program killed by a signal, and of faulthandler (faulthandler_handlers in its source).
@@ -111,7 +115,10 @@ MESSAGES = (
     ),
     Message(
         "inference-tensor",
-        re.compile(r"Inference tensors cannot be saved for backward|Inplace update to inference tensor outside"),
+        re.compile(
+            r"Inference tensors cannot be saved for backward|Inplace update to inference tensor outside"
+            r"|Setting requires_grad=True on inference tensor|Cannot set version_counter for inference tensor"
+        ),
         (
             FactSource("torch/csrc/autograd/saved_variable.cpp", "Inference tensors cannot be saved for backward"),
             FactSource("c10/core/TensorImpl.h", "Inplace update to inference tensor outside"),
@@ -139,8 +146,11 @@ MESSAGES = (
     ),
     Message(
         "no-storage",
-        re.compile(r"Cannot access data pointer of Tensor that doesn't have storage"),
-        (FactSource("c10/core/TensorImpl.cpp", "Cannot access data pointer of Tensor that doesn't have storage"),),
+        re.compile(r"Cannot access data pointer of Tensor (?:that doesn't have storage|\(e\.g\. FakeTensor)"),
+        (
+            FactSource("c10/core/TensorImpl.cpp", "Cannot access data pointer of Tensor that doesn't have storage"),
+            FactSource("c10/core/StorageImpl.cpp", "Cannot access data pointer of Tensor (e.g. FakeTensor"),
+        ),
     ),
     Message(
         "meta-without-values",
@@ -255,7 +265,10 @@ MESSAGES = (
     ),
     Message(
         "matrix-shapes",
-        re.compile(r"mat1 and mat2 shapes cannot be multiplied(?! \(\d)|mat1 dim 1 must match mat2 dim 0"),
+        re.compile(
+            r"mat1 and mat2 shapes cannot be multiplied(?! \(\d)|mat1 dim 1 must match mat2 dim 0"
+            r"|size mismatch, m1: \["
+        ),
         (FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "mat1 and mat2 shapes cannot be multiplied"),),
     ),
     Message(
@@ -275,7 +288,7 @@ MESSAGES = (
     ),
     Message(
         "index-out-of-range",
-        re.compile(r"index out of range in self"),
+        re.compile(r"index out of range(?: in self| at /|: Tried to access index)"),
         (FactSource("aten/src/ATen/native/TensorAdvancedIndexing.cpp", "index out of range in self"),),
     ),
     Message(
@@ -301,8 +314,8 @@ MESSAGES = (
     Message(
         "dtypes-differ",
         re.compile(
-            r"mat1 and mat2 (?:must|to) have the same dtype|expected m1 and m2 to have the same dtype|Input type"
-            r" \((torch\.(?:cuda\.)?)(\w+Tensor)\) and (?:weight|bias) type \(\1(?!\2)\w+Tensor\)|Input type"
+            r"(?:mat1|self) and mat2 (?:must|to) have the same dtype|expected m1 and m2 to have the same dtype"
+            r"|Input type \((torch\.(?:cuda\.)?)(\w+Tensor)\) and (?:weight|bias) type \(\1(?!\2)\w+Tensor\)|Input type"
             r" \((?:struct )?([a-z][\w:]+)\) and (?:weight|bias) type \((?:struct )?(?!\3\))[a-z][\w:]+\)"
             r"|to have the same type as tensor for argument #\d+ '\w+'; but type (torch\.(?:cuda\.)?)(\w+Tensor) does"
             r" not equal \4(?!\5)\w+Tensor|Found dtype \w+ but expected \w+"
@@ -336,7 +349,8 @@ MESSAGES = (
     Message(
         "devices-differ",
         re.compile(
-            r"found at least two devices|is not on the expected device|Input type \(torch\.cuda\.\w+\) and"
+            r"found at least two devices|is not on the expected device|tensors are not at the same device, found"
+            r"|expected self and mask to be on the same device|Input type \(torch\.cuda\.\w+\) and"
             r" (?:weight|bias) type \(torch\.[A-Z]\w+\)|Input type \(torch\.[A-Z]\w+\) and (?:weight|bias) type"
             r" \(torch\.cuda\.\w+\)"
         ),
@@ -366,7 +380,7 @@ MESSAGES = (
     ),
     Message(
         "grad-of-integers",
-        re.compile(r"Only Tensors of floating point and complex dtype can require gradients"),
+        re.compile(r"[Oo]nly Tensors of floating point (?:and complex )?dtype can require gradients"),
         (
             FactSource(
                 "torch/csrc/autograd/variable.h",
@@ -518,7 +532,7 @@ MESSAGES = (
     Message(
         "weights-only-class",
         re.compile(
-            r"Weights only load failed.{0,3000}?Unsupported global: GLOBAL (?P<name>\S{1,200}) was not", re.DOTALL
+            r"(?:Weights only load failed.{0,3000}?)?Unsupported global: GLOBAL (?P<name>\S{1,200}) was not", re.DOTALL
         ),
         (FactSource("torch/_weights_only_unpickler.py", "Unsupported global: GLOBAL "),),
     ),
@@ -680,8 +694,12 @@ MESSAGES = (
         re.compile(r"Default process group has not been initialized"),
         (FactSource("torch/distributed/distributed_c10d.py", "Default process group has not been initialized"),),
     ),
+    *OF_VALUES,
     *OF_TENSORS,
     *OF_SYSTEMS,
+    *OF_BUILDS,
+    *OF_MODULES,
+    *OF_KINDS,
     Message("killed", _KILLED, ()),
     Message("signal-to-itself", re.compile(r"^SIGKILL: in \S+\(\)"), ()),
     Message("sigkill", re.compile(r"^SIGKILL: "), ()),

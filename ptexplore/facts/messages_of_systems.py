@@ -55,7 +55,10 @@ _NO_KERNEL = FactSource("aten/src/ATen/core/dispatch/OperatorEntry.cpp", "Could 
 OF_MISSING = (
     Message(
         "quantized-operator",
-        re.compile(r"Could not run 'quantized::[\w.]+' with arguments from the '(?P<device>CPU|CUDA)' backend"),
+        re.compile(
+            r"Could not run 'quantized::(?!\w*(?:prepack|unpack|dynamic))[\w.]+' with arguments from the"
+            r" '(?P<device>CPU|CUDA)' backend"
+        ),
         (_NO_KERNEL,),
     ),
     Message(
@@ -90,7 +93,7 @@ OF_SYSTEMS = (
     ),
     Message(
         "device-ordinal",
-        re.compile("CUDA error: invalid device ordinal"),
+        re.compile(r"CUDA error: invalid device ordinal|\AAssertionError: Invalid device id"),
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),
     Message(
@@ -159,7 +162,8 @@ OF_SYSTEMS = (
     Message(
         "stream-capturing",
         re.compile(
-            "operation not permitted when stream is capturing|operation failed due to a previous error during capture"
+            "operation not permitted when stream is capturing|make the legacy stream depend on a capturing"
+            "|operation failed due to a previous error during capture"
         ),
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),
@@ -191,7 +195,10 @@ OF_SYSTEMS = (
     ),
     Message(
         "cublas-status",
-        re.compile("CUBLAS_STATUS_(?:EXECUTION_FAILED|INVALID_VALUE|NOT_SUPPORTED|INTERNAL_ERROR|ARCH_MISMATCH)"),
+        re.compile(
+            "CUBLAS_STATUS_(?:EXECUTION_FAILED|INVALID_VALUE|NOT_SUPPORTED|INTERNAL_ERROR|ARCH_MISMATCH)"
+            "|cublas runtime error : "
+        ),
         (FactSource("aten/src/ATen/cuda/Exceptions.cpp", "CUBLAS_STATUS_EXECUTION_FAILED"),),
     ),
     Message(
@@ -239,7 +246,7 @@ OF_SYSTEMS = (
     ),
     Message(
         "cpu-memory",
-        re.compile("DefaultCPUAllocator: (?:can't allocate memory|not enough memory)"),
+        re.compile(r"(?:DefaultCPUAllocator|\$ Torch): (?:can't allocate memory|not enough memory)"),
         (
             FactSource(
                 "c10/core/impl/alloc_cpu.cpp", "DefaultCPUAllocator: can't allocate memory: you tried to allocate "
@@ -365,10 +372,11 @@ OF_SYSTEMS = (
     ),
     Message(
         "nccl-timeout",
-        re.compile("Watchdog caught collective operation timeout"),
+        re.compile("Watchdog caught collective operation timeout|we are taking the entire process down"),
         (
             FactSource(
-                "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp", "Watchdog caught collective operation timeout: "
+                "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp",
+                "Watchdog caught collective operation timeout: ",
             ),
         ),
     ),
@@ -428,7 +436,7 @@ OF_SYSTEMS = (
     ),
     Message(
         "store-timeout",
-        re.compile(r"(?:client socket has timed out after|wait timeout after) \d+ ?ms"),
+        re.compile(r"(?:client socket has timed out after|wait timeout after) \d+ ?m?s|Error: Socket Timeout\b"),
         (
             FactSource("torch/csrc/distributed/c10d/socket.cpp", "The client socket has timed out after "),
             FactSource("torch/csrc/distributed/c10d/TCPStore.cpp", "wait timeout after "),
@@ -653,7 +661,10 @@ OF_SYSTEMS = (
     ),
     Message(
         "extension-not-built",
-        re.compile("Error building extension '"),
+        re.compile(
+            r"Error building extension '|Error compiling objects for extension"
+            r"|Command '\['ninja', '-v'[^\n]{0,40}returned"
+        ),
         (FactSource("torch/utils/cpp_extension.py", "Error building extension"),),
     ),
     Message("torch-not-imported", re.compile(r"undefined symbol: THP\w+"), ()),
@@ -755,7 +766,7 @@ OF_SYSTEMS = (
     ),
     Message(
         "cuda-fabric",
-        re.compile(r"Error 802: system not yet initialized"),
+        re.compile(r"(?:Error 802|CUDA error): system not yet initialized"),
         (FactSource("c10/cuda/CUDAFunctions.cpp", "Unexpected error from cudaGetDeviceCount(). Did you run "),),
     ),
     Message(
@@ -1017,8 +1028,8 @@ OF_SYSTEMS = (
     Message(
         "script-class",
         re.compile(
-            r"Expected a value of type '(?P<size>[^'\n]{1,80})' for argument '(?P<name>\w+)' but instead "
-            r"found type '(?P<given>[^'\n]{1,80})'"
+            r"[Ee]xpected (?:a )?value of type '?(?P<size>[^'\n]{1,80}?)'? for argument '(?P<name>\w+)'"
+            r"(?: in position \d+)?,? but instead (?:found type|got value of type) '?(?P<given>[^'.\n]{1,80})"
         ),
         (FactSource("torch/csrc/jit/python/pybind_utils.cpp", " but instead found type "),),
     ),

@@ -50,12 +50,12 @@ OF_TENSORS = (
     ),
     Message(
         "number-indexed",
-        re.compile("invalid index of a 0-dim tensor"),
+        re.compile(r"invalid index of a 0-dim tensor|slice\(\) cannot be applied to a 0-dim tensor"),
         (FactSource("aten/src/ATen/TensorIndexing.h", "invalid index of a 0-dim tensor. "),),
     ),
     Message(
         "index-not-int64",
-        re.compile(r"(?:gather|scatter\w*|index_\w+)\(\): Expected dtype int(?:32/int)?64 for index"),
+        re.compile(r"(?:gather|scatter\w*|index_\w+)\(\): Expected dtype int(?:32/int|32 or int)?64 for index"),
         (
             FactSource("aten/src/ATen/native/ScatterGatherChecks.h", "(): Expected dtype int64 for index", until="2.6"),
             FactSource(
@@ -295,7 +295,10 @@ OF_TENSORS = (
     ),
     Message(
         "index-add-dtypes",
-        re.compile(r"self \(\w+\) and source \(\w+\) must have the same scalar type"),
+        re.compile(
+            r"self \(\w+\) and source \(\w+\) must have the same scalar type"
+            r"|self and (?:source|out) expected to have the same dtype, but got"
+        ),
         (FactSource("aten/src/ATen/native/TensorAdvancedIndexing.cpp", ") must have the same scalar type"),),
     ),
     Message(
@@ -396,9 +399,7 @@ OF_TENSORS = (
     ),
     Message(
         "several-targets",
-        re.compile(
-            "0D or 1D target tensor expected, multi-target not supported|only batches of spatial targets supported"
-        ),
+        re.compile("multi-target not supported|only batches of spatial targets supported"),
         (
             FactSource(
                 "aten/src/ATen/native/LossNLL.cpp", "0D or 1D target tensor expected, multi-target not supported"

@@ -91,11 +91,6 @@ class CallReader:
         self.names = DefinitionsByName([indexed.store for indexed in trees])
         self.uses = UseReader(self.names)
 
-    def function_at(self, tree: str, path: str, line: int) -> Symbol | None:
-        """Returns the function or macro around a line of a tree, or None."""
-        number = next((number for number, indexed in enumerate(self._trees) if indexed.tree.info.name == tree), None)
-        return self._trees[number].store.enclosing(path, line, CALLING) if number is not None else None
-
     def around(self, symbol: Symbol, tree: str, levels: int = LEVELS, most: int = MOST) -> CallsView:
         """Returns the callers and the callees of a definition in a tree; at most `most` on the first level each way."""
         number = next(number for number, indexed in enumerate(self._trees) if indexed.tree.info.name == tree)

@@ -191,8 +191,11 @@ class GraphRun(Struct, frozen=True):
 
 
 # Who holds memory. name: a name of yours, or the result. saved: only nodes of the graph. graph: nodes of another graph,
-# which a live tensor leads to. python: another Python object.
-MemoryOwner = Literal["parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python"]
+# which a live tensor leads to. python: another Python object. cycle: objects that only refer to each other: the next
+# collection frees them. node-cycle: an object that a node holds, and whose own graph has this node: nothing frees it.
+MemoryOwner = Literal[
+    "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle"
+]
 
 
 class OwnedMemory(Struct, frozen=True):
@@ -202,6 +205,79 @@ class OwnedMemory(Struct, frozen=True):
     name: str  # `m.0.weight`; for `python` the references to it; for `graph` the tensor. Empty: the result, or unknown
     bytes: Count  # the size of the whole storage
     node: Count | None = None  # for `saved`: the node that saved it first
+
+
+# Who held bytes at the peak. temporary: freed before owners were read again, and not held when they were read before.
+# native: alive when owners were read, but no tensor that Python knows, and no node, has them: C++ holds them.
+# end: alive at the peak, and owners were not read afterwards.
+PeakOwner = Literal[
+    "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle",
+    "temporary", "native", "end",
+]  # fmt: skip
+
+
+class PeakPart(Struct, frozen=True, omit_defaults=True):
+    """Bytes that were alive at the peak, or that only C++ held at the end, with one owner."""
+
+    owner: PeakOwner  # the kind of owner
+    name: str  # as in OwnedMemory; for a graph the class of the node, for `temporary` and `native` what allocated it
+    bytes: Count
+    count: Count  # of storages or allocations
+    made: NodeMadeAt | None = None  # the code that made the node; for `temporary` and `native`: that allocated it
+
+
+class MemoryMoment(Struct, frozen=True, omit_defaults=True):
+    """The moment of the peak."""
+
+    step: Count  # 0 before the first backward was called, then the number of calls of backward so far
+    operators: tuple[str, ...] = ()  # the operators and nodes that ran, outermost first
+    made: NodeMadeAt | None = None  # your line that ran; null if unknown
+
+
+class MemoryPeak(Struct, frozen=True):
+    """The most bytes that the allocator of the CPU had given at a time."""
+
+    bytes: Count
+    moment: MemoryMoment
+    parts: tuple[PeakPart, ...]
+
+
+class ChainLink(Struct, frozen=True):
+    """One object of a chain of references."""
+
+    type: str  # the name of its class
+    text: str  # how the object before it refers to it: `.history`, `[3]`; for the first one the name of the root
+
+
+class LeftMemory(Struct, frozen=True, omit_defaults=True):
+    """Storages that steps left behind, and that one kind of reference keeps."""
+
+    owner: MemoryOwner  # the kind of owner
+    name: str  # what leads to one of them: `history[0]`; empty if unknown
+    bytes: Count
+    steps: tuple[Count, ...]  # for each storage: the step that made it
+    chain: tuple[ChainLink, ...] = ()  # from a root to the tensor or node; () if unknown
+    has_root: bool = True  # whether the chain begins at a variable
+    node: str = ""  # the node that keeps it, if only a graph does
+    made: NodeMadeAt | None = None  # the code that made this node, or that allocated the memory
+    sizes: tuple[int, ...] | None = None  # of an example
+    dtype: str = ""
+
+
+class MemoryWatch(Struct, frozen=True, omit_defaults=True):
+    """Memory over the steps of a program, as a run under torch's profiler saw it.
+
+    A step of a script begins each time that the first of its calls of backward is repeated.
+    """
+
+    peak: MemoryPeak
+    alive: Count  # bytes that the allocator had given at the end of the watch
+    native: tuple[PeakPart, ...] = ()  # bytes at the end that only C++ held
+    elsewhere: Count = 0  # bytes of live tensors at the end, in memory that the allocator did not give
+    steps: Count = 0  # the calls of backward that ended
+    ended: bool = False  # whether the code ended by itself, before all steps
+    left: tuple[LeftMemory, ...] | None = None  # what steps left behind, if it was asked for
+    few: bool = False  # there were too few steps to say that
 
 
 class ReadGraph(Struct, frozen=True):
@@ -225,6 +301,9 @@ class GraphSession(Struct, frozen=True):
     no_run: NoLines | None = None  # why that run is unknown although it was asked for
 
     owners: tuple[OwnedMemory, ...] | None = None  # the memory of all live tensors, if it was asked for
+
+    watched: MemoryWatch | None = None  # memory over time, if it was asked for
+    no_watch: bool = False  # it was asked for, and the run that watches gave no answer
 
     printed: str = ""  # what the expression printed
     script: str | None = None  # the script whose first backward was waited for

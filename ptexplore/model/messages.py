@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from msgspec import Struct
 
-from ptexplore.model.autograd_graph import GraphLines, GraphRun, OwnedMemory, ReadGraph
+from ptexplore.model.autograd_graph import GraphLines, GraphRun, MemoryWatch, OwnedMemory, ReadGraph
 from ptexplore.model.compiler_log import CompilerLog
 from ptexplore.model.decompositions import DumpedFunction, LaterOperator, Lowering
 from ptexplore.model.dispatcher import DumpedKernel, DumpedName, ImportedTorch
@@ -175,6 +175,8 @@ class RunRequest(TypedDict, total=False):
     operators: int  # how many operators a script's recorded run called
     after: str | None  # for tensors: further statements, after which the tensors are read again
     owners: bool  # for a graph: whether to say who holds memory
+    leak: bool  # for a graph: whether to say what steps of a script leave behind
+    steps: int | None  # for a graph: how many steps of a script are watched
     against: str | None  # for tensors: statements whose tensors are compared
     sample: Any  # for a survey: makes the expression and its values
     whole: tuple[int, int]  # for a survey: limits for a whole expression: all instructions, single steps
@@ -332,9 +334,6 @@ class GeneratorEnds(TypedDict):
     finished: bool
 
 
-GeneratorMessage: TypeAlias = FileGenerated | GeneratorStopped | GeneratorFailed | GeneratorEnds
-
-
 # --- messages of a trace ---
 
 
@@ -402,6 +401,7 @@ class AnswerParts(TypedDict, total=False):
     lines: Annotated[Plain, GraphLines]
     ran: Annotated[Plain, GraphRun]
     owners: Sequence[Annotated[Plain, OwnedMemory]]  # for a graph: who holds memory
+    watched: Annotated[Plain, MemoryWatch]  # for a graph: memory over time
     compiler: Annotated[Plain, CompilerLog]
     ladder: Annotated[Plain, LadderRungs]
 

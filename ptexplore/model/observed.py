@@ -125,6 +125,7 @@ class Event(Recorded, frozen=True, omit_defaults=True):
     is_getter: bool = False  # for a `frame`: the frame around it was reading an attribute, and that called this frame
     at: tuple[Part, ...] = ()  # for a `frame` or `builtin`: the parts of the expression that led to it
     call: Count | None = None  # for a `call`: the number of the expression's call that begins here
+    weights: Mapping[str, Count] | None = None  # for an `op` or `node`: its weights, without the operators in it
 
     def __post_init__(self) -> None:
         for name in NEEDED.get(self.type, ()):

@@ -7,6 +7,8 @@ docs/json.md from them.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
@@ -109,11 +111,11 @@ class OperatorCalls(Struct, frozen=True):
     calls: Count  # the number of calls
     time: Nanoseconds  # nanoseconds from entry to exit, over all calls, without imports during them
     python: Nanoseconds = 0  # the part of `time` in which they ran Python; it also counts for the paths of that Python
-    saved: Count = 0  # bytes that they saved for backward; each storage is counted once
     recorded: Count | None = None  # for nodes of backward: the index in `calls` of the calls that recorded them
     line: Count | None = None  # for operator syntax (`a + b`) in a function of yours: its line there, if it is certain
     device: tuple[Nanoseconds, ...] = ()  # by launch, in order: nanoseconds on the device, over all calls
     copies: tuple[CopiedTensor, ...] = ()  # what the calls copied, at most 64 different copies
+    weights: Mapping[str, Count] | None = None  # by name: `saved`, bytes saved for backward, each storage counted once
 
 
 class SourceText(Struct, frozen=True):
@@ -181,3 +183,16 @@ class Program(Struct, frozen=True):
     stepping: StepBudget | None = None  # how much was stepped, if stepping was asked for
     last: tuple[OperatorKind, ...] = ()  # the operators in the last call, each with its own inputs
     sources: tuple[SourceText, ...] = ()  # the text of your lines
+
+
+def short_names(files: Iterable[str]) -> dict[str, str]:
+    """Returns for each file its name, after as many of its folders as distinguish it from the other files."""
+    wanted = dict.fromkeys(files, 1)  # how many parts of the path
+    while True:
+        names = {file: "/".join(file.split("/")[-parts:]) for file, parts in wanted.items()}
+        used = Counter(names.values())
+        longer = [file for file, name in names.items() if used[name] > 1 and name != file]
+        if not longer:
+            return names
+        for file in longer:
+            wanted[file] += 1

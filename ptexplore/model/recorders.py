@@ -16,7 +16,7 @@ from ptexplore.model.reasons import CallsMissing, FramesMissing, Reason
 OPS, FRAMES, DISPATCH, TOGETHER, OPS_AGAIN = "ops", "frames", "dispatch", "once", "again"
 NATIVE, LIBRARIES, WRITES, THROWN, FREED = "native", "libraries", "writes", "thrown", "freed"
 PROGRAM, TWICE, COMPILER, LADDER = "program", "twice", "compiler", "ladder"
-GRAPH, GRAPH_LINES, GRAPH_RUN = "graph", "graph-lines", "graph-run"
+GRAPH, GRAPH_LINES, GRAPH_RUN, GRAPH_MEMORY = "graph", "graph-lines", "graph-run", "graph-memory"
 PROBE, COMPARE, PROCESSES = "probe", "compare", "processes"
 
 # pass: a run of the expression; the operators of all passes are compared. further run: a run of the same code after the
@@ -177,6 +177,13 @@ RECORDERS: Mapping[str, RecorderSpec] = {
         RecorderSpec(
             name=GRAPH_RUN,
             about="for `ptexplore graph --run`: what each node does in backward",
+            runs="command",
+            tells=(),
+            fails_alone=True,
+        ),
+        RecorderSpec(
+            name=GRAPH_MEMORY,
+            about="for `ptexplore graph --memory` and `--leak`: memory over the steps of the code",
             runs="command",
             tells=(),
             fails_alone=True,

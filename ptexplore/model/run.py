@@ -1,17 +1,18 @@
 """What ran, as one tree of parts: for each part the number of calls and its weights.
 
-An expression and a program give the same kind of tree. A weight is a field of `Weighed`. A sum of several parts has the
-sum of each weight, and `view/trace/columns.py` has the column that shows the weight.
+An expression and a program give the same kind of tree. `Weighed` is the table of weights: each field says how a weight
+is counted and shown. Views, columns, JSON and exports walk the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from ptexplore.model.details import Detail
 from ptexplore.model.places import SourceRef
+from ptexplore.model.recorders import OPS
 from ptexplore.model.trace import walk
 
 # A `call` is a call that the expression makes itself, outside of modules.
@@ -21,22 +22,71 @@ PartKind = Literal[
 Unit = Literal["instructions", "nanoseconds", ""]  # the unit of costs; "" if none is known
 
 
+WeightUnit: TypeAlias = Literal["cost", "count", "bytes", "nanoseconds"]  # "cost": the unit of the run's costs
+# The tables that can show a weight. `parts`: the views `modules` and `lines`.
+WeightTable: TypeAlias = Literal["parts", "operators", "operators of a program", "path", "tree"]
+_OF_CALLS: tuple[WeightTable, ...] = ("parts", "operators", "operators of a program")
+_EVERYWHERE: tuple[WeightTable, ...] = (*_OF_CALLS, "path", "tree")
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """One weight. `view/words/weights.py` has its heading and its meaning."""
+
+    name: str
+    unit: WeightUnit
+    tables: tuple[WeightTable, ...] = _EVERYWHERE
+    always: bool = False  # False: a table shows it only if something has it
+    is_measured: bool = False  # it is measured for a part as a whole; else it is the sum over what ran in the part
+    recorder: str | None = None  # counts it: it is in `weights` of events, hops and calls; None: views compute it
+
+
+def _weight(unit: WeightUnit, **facts: Any) -> Any:
+    """Returns a field of `Weighed`, and a row of `WEIGHTS`."""
+    return field(default=0, metadata={"unit": unit, **facts})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """Something that ran: all its calls, with everything that ran inside them."""
+    """Something that ran: all its calls, with everything that ran inside them. Columns are in the order of the fields.
 
-    calls: int = 0
-    cost: int = 0  # from entry to exit, in the unit of the run
-    backward: int = 0  # the cost of the nodes that its operators recorded
-    operators: int = 0  # operators called from Python, or by nodes and the engine
-    saved: int = 0  # bytes that these operators keep for backward
-    device: int = 0  # nanoseconds that a device took for what these operators launched
+    `cost`: from entry to exit. `backward`: the cost of the recorded nodes. `operators`: called from Python, or by nodes
+    and the engine. `saved`: bytes kept for backward. `device`: nanoseconds of launches on a device.
+    """
+
+    cost: int = _weight("cost", tables=_OF_CALLS, always=True, is_measured=True)
+    backward: int = _weight("cost", tables=("parts",), always=True)
+    calls: int = _weight("count", tables=_OF_CALLS, always=True, is_measured=True)
+    operators: int = _weight("count", tables=("parts",), always=True)
+    saved: int = _weight("bytes", tables=("parts", "operators of a program"), always=True, recorder=OPS)
+    device: int = _weight("nanoseconds", recorder=OPS)
 
 
-WEIGHTS = tuple(field.name for field in fields(Weighed))
-MEASURED = ("calls", "cost")  # weights of a part itself
-SUMMED = tuple(weight for weight in WEIGHTS if weight not in MEASURED)  # weights that are sums over what ran in a part
+WEIGHTS: Mapping[str, Weight] = {known.name: Weight(known.name, **known.metadata) for known in fields(Weighed)}
+MEASURED = tuple(weight.name for weight in WEIGHTS.values() if weight.is_measured)
+SUMMED = tuple(weight for weight in WEIGHTS if weight not in MEASURED)
+CARRIED = frozenset(weight.name for weight in WEIGHTS.values() if weight.recorder is not None)
+Carried: TypeAlias = Mapping[str, int]  # weights by name, as hops and calls have them; without those that are 0
+NO_WEIGHTS: Carried = {}
 _W = TypeVar("_W", bound=Weighed)
+
+
+def known_weights(given: Carried | None) -> Any:
+    """Returns the weights of a hop or of calls that the table has. A file of a newer version can have further ones."""
+    given = given or NO_WEIGHTS
+    return given if given.keys() <= CARRIED else {name: given[name] for name in given if name in CARRIED}
+
+
+def added(given: Iterable[Carried | None]) -> Carried:
+    """Returns the sum of each weight."""
+    held = [weights for weights in given if weights]
+    if len(held) < 2:
+        return held[0] if held else NO_WEIGHTS
+    sums = dict(held[0])
+    for weights in held[1:]:
+        for name, value in weights.items():
+            sums[name] = sums.get(name, 0) + value
+    return sums
 
 
 def as_sum(held: Sequence[_W]) -> _W:

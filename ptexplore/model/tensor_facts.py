@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, Union
+from typing import Literal
 
 from msgspec import Struct
 
@@ -211,9 +211,3 @@ class InferenceRefusesWrites(TensorFact, frozen=True):
 def facts() -> tuple[type[TensorFact], ...]:
     """Returns every code."""
     return tuple(every(TensorFact))
-
-
-if TYPE_CHECKING:
-    AnyTensorFact: TypeAlias = TensorFact
-else:
-    AnyTensorFact = Union[tuple(TensorFact.__subclasses__())]  # noqa: UP007  (a tuple of classes has no other form)

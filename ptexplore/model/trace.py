@@ -22,7 +22,7 @@ from ptexplore.model.reasons import AnyReason
 from ptexplore.model.traced import TRACED, Traced
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
-TRACE_FORMAT = 5  # the format of saved sessions and traces; within a format keys are only added
+TRACE_FORMAT = 6  # the format of saved sessions and traces; within a format keys are only added
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class ResultInfo:
 class SessionFacts:
     """Everything in a session except the observations."""
 
-    format: int = field(default=TRACE_FORMAT, kw_only=True)  # 5
+    format: int = field(default=TRACE_FORMAT, kw_only=True)  # 6
     expression: str  # the expression as you typed it
     torch: TorchInfo  # the torch that ran
     bound: tuple[BoundName, ...]  # the value of each name
@@ -593,7 +593,7 @@ class HopFacts:
     instructions: int | None = None  # instructions from entry to exit, counted by the native pass
     time: int | None = None  # for an operator or a node: nanoseconds in a warm run, if warm runs were timed
     sequence: int | None = None  # for an operator or a node: autograd's sequence number, equal in both (see events)
-    saved: int | None = None  # for an operator: the bytes that its nodes keep for backward, if any
+    weights: Mapping[str, int] | None = None  # `saved`: bytes kept for backward; `device`: nanoseconds of a launch
 
 
 @dataclass(frozen=True, slots=True)
@@ -635,7 +635,7 @@ class HopRow(HopFacts):
 class TraceFacts:
     """Everything in a trace except the hops."""
 
-    format: int = field(default=TRACE_FORMAT, kw_only=True)  # 5
+    format: int = field(default=TRACE_FORMAT, kw_only=True)  # 6
     expression: str  # the expression as you typed it
     bound: tuple[BoundName, ...]  # the value of each name
     torch: TorchInfo  # the torch that ran

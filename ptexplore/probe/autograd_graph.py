@@ -87,7 +87,7 @@ def run(request: RunRequestData) -> RunToldData:
 def lines(request: RunRequestData) -> RunToldData:
     """Run the code once more, and return the code that made each node, and that called detach()."""
     running = passes.prepared(GRAPH_LINES, request)
-    notes = _Notes((request.get("expression") or "").strip())
+    notes = Notes((request.get("expression") or "").strip())
     detaches = Detaches(notes)
     with api.noting_nodes(notes.note):
         asked = evaluated(running, detaches)
@@ -188,11 +188,11 @@ class _Backward:
             frame = frame.f_back
         if self._expression is None:
             if given is not None and frame is not None:
-                self.asked = AskedValue(given, _variables(frame))
+                self.asked = AskedValue(given, variables_of(frame))
             return
         needed = [name for name in free_names(self._expression) if not hasattr(builtins, name)]
         while frame is not None:
-            variables = _variables(frame)
+            variables = variables_of(frame)
             self._missing = next((name for name in needed if name not in variables), "")
             if not self._missing:
                 code = code_of(self._expression, reason("given-expression"), EXPRESSION)
@@ -201,7 +201,7 @@ class _Backward:
             frame = frame.f_back
 
 
-def _variables(frame: FrameType) -> Mapping[str, Any]:
+def variables_of(frame: FrameType) -> Mapping[str, Any]:
     """Return the variables that code in a frame can name."""
     return {**frame.f_globals, **names_of(frame)}
 
@@ -211,10 +211,10 @@ def of_your_process(value: Any, frame: FrameType) -> ReadGraphData:
 
     Nothing is run. Names of other tensors are left out: to read the node of a view may make a new one.
     """
-    variables = _variables(frame)
+    variables = variables_of(frame)
     reader = GraphReader(value, named_tensors(variables, only_leaves=True))
     data = reader.data()
-    notes = _Notes("")
+    notes = Notes("")
     notes.name_modules(variables)
     for node, entry in zip(reader.nodes, data["nodes"], strict=True):
         made = notes.made(node)
@@ -256,14 +256,15 @@ class GraphReader:
             if tensor.is_leaf and tensor.requires_grad and id(tensor) not in self._accumulators:
                 yield name, tensor
 
-    def saved_storages(self) -> Iterator[tuple[int, int, int]]:
-        """Yield the storages of saved tensors: number of the node, address, bytes. The first recorded node comes first.
+    def saved_storages(self) -> Iterator[tuple[Any, int, int, int]]:
+        """Yield the storages of saved tensors: node, its number, address, bytes. The first recorded node comes first.
 
         Nothing is yielded if this torch cannot say what a node saved.
         """
         order = sorted(range(len(self.nodes)), key=lambda number: api.sequence_number(self.nodes[number]))
         for number in order:
-            yield from ((number, address, size) for address, size in saved_of(self.nodes[number]))
+            node = self.nodes[number]
+            yield from ((node, number, address, size) for address, size in saved_of(node))
 
     def shape(self) -> str:
         """Return a digest of the names and edges of the graph."""
@@ -521,7 +522,7 @@ class _Note:
     inner: Any
 
 
-class _Notes:
+class Notes:
     """Notes where Python is when a node is made, and says it later in names and text."""
 
     def __init__(self, expression: str) -> None:
@@ -541,12 +542,13 @@ class _Notes:
             if frame.f_code is api.MODULE_CALL:
                 outer = frame.f_locals.get("self")
                 inner = inner if inner is not None else outer
-            elif code is None and self._is_yours(frame.f_code):
+            elif code is None and self.is_yours(frame.f_code):
                 code, line, at = frame.f_code, frame.f_lineno, frame.f_lasti
             frame = frame.f_back
         return _Note(code, line, at, outer, inner)
 
-    def _is_yours(self, code: CodeType) -> bool:
+    def is_yours(self, code: CodeType) -> bool:
+        """Return whether code is the user's: of a file that is no library, or of the expression."""
         known = self._yours.get(code)
         if known is None:
             file = code.co_filename
@@ -577,6 +579,11 @@ class _Notes:
             data["module"], data["module_type"] = self._module(note), api.qualname_of(type(note.inner))
         return data
 
+    def place_of_line(self, code: CodeType, line: int) -> NodeMadeAtData:
+        """Return a line of some code as a place."""
+        file = code.co_filename
+        return {"file": file, "line": line, "function": code.co_name, "text": self._text(file, line, None, None)}
+
     def _text(self, file: str, line: int, column: int | None, end: int | None) -> str:
         if file != EXPRESSION:
             return linecache.getline(file, line).strip()[:TEXT]
@@ -601,7 +608,7 @@ class _Notes:
 class Detaches:
     """The calls of detach() by Python: the node or leaf of the tensor that was detached, and where that was."""
 
-    def __init__(self, notes: _Notes) -> None:
+    def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._calls: list[tuple[Any, Any, _Note]] = []
 

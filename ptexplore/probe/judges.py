@@ -10,13 +10,16 @@ import contextlib
 import io
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
+from torch.nn.modules import module as module_hooks
+from torch.utils.data import default_collate
 
 from . import torch_api as api
+from .loader_clock import loaded
 
 Case = dict[str, Any]  # the arguments of the solution's function, by name; plain JSON
 
@@ -369,7 +372,13 @@ def broadcast_answer(case: Case) -> list[list[int]] | None:
 # --- refused: the first complaint of an addition in place ---
 
 STORED = 24  # elements of each storage
-COMPLAINTS = {"memory location": "overlap", "broadcast shape": "shape", "The size of tensor": "shape", "cast": "type"}
+# What torch objects to, by words of its message. `facts/complaints.py` has the same table, with the files.
+COMPLAINTS = {
+    "single memory location. ": "overlap",
+    " doesn't match the broadcast shape ": "shape",
+    "The size of tensor a (": "shape",
+    " can't be cast to the ": "type",
+}
 
 
 def refused_case(draw: random.Random) -> Case:
@@ -460,6 +469,214 @@ def saved_file_answer(case: Case) -> Case:
     return {"storages": storages, "tensors": tensors}
 
 
+# --- module-call: nested modules with hooks ---
+
+Hook = list[Any]  # its name, a number to add or None, and whether it is always called
+
+
+def module_call_case(draw: random.Random) -> Case:
+    """Returns a module with children and hooks, the hooks of all modules, and the argument."""
+    names = iter("ABCDEFGH")
+    hooks = (f"h{number}" for number in range(100))
+    module = _module(draw, names, hooks, depth=2)
+    everywhere = {"pre": _hooks(draw, hooks, 0.3), "post": _hooks(draw, hooks, 0.3, always=0.4)}
+    return {"module": module, "everywhere": everywhere, "x": draw.randrange(10)}
+
+
+def _module(draw: random.Random, names: Iterator[str], hooks: Iterator[str], depth: int) -> Case:
+    name = next(names)
+    return {
+        "name": name,
+        "pre": _hooks(draw, hooks, 0.5),
+        "post": _hooks(draw, hooks, 0.6, always=0.4),
+        "children": [_module(draw, names, hooks, depth - 1) for _ in range(draw.randint(0, 2) if depth else 0)],
+        "direct": draw.random() < 0.2,
+        "fails": draw.random() < 0.12,
+    }
+
+
+def _hooks(draw: random.Random, names: Iterator[str], share: float, always: float = 0.0) -> list[Hook]:
+    hooks: list[Hook] = []
+    while draw.random() < share and len(hooks) < 3:
+        number = None if draw.random() < 0.4 else draw.randrange(1, 9) * 10
+        hooks.append([next(names), number, draw.random() < always])
+    return hooks
+
+
+def module_call_answer(case: Case) -> list[Any]:
+    """Returns the result of the call (None after an error), and what ran, in order."""
+    log: list[str] = []
+
+    def module_of(data: Case) -> torch.nn.Module:
+        children = [module_of(child) for child in data["children"]]
+        made = _Nested(data, children, log)
+        for hook in data["pre"]:
+            made.register_forward_pre_hook(_pre_hook(hook, log))
+        for hook in data["post"]:
+            made.register_forward_hook(_post_hook(hook, log), always_call=hook[2])
+        return made
+
+    module = module_of(case["module"])
+    everywhere = case["everywhere"]
+    handles = [module_hooks.register_module_forward_pre_hook(_pre_hook(hook, log)) for hook in everywhere["pre"]]
+    handles += [
+        module_hooks.register_module_forward_hook(_post_hook(hook, log), always_call=hook[2])
+        for hook in everywhere["post"]
+    ]
+    try:
+        return [module(case["x"]), log]
+    except ArithmeticError:
+        return [None, log]
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+class _Nested(torch.nn.Module):  # type: ignore[misc]  # torch has no types here
+    """A module of a case: it calls its children, or their forward, and adds 1."""
+
+    def __init__(self, data: Case, children: list[torch.nn.Module], log: list[str]) -> None:
+        super().__init__()
+        self.inner = torch.nn.ModuleList(children)
+        self.data, self.log = data, log
+
+    def forward(self, x: int) -> int:
+        self.log.append(f"{self.data['name']}.forward")
+        for child, data in zip(self.inner, self.data["children"], strict=True):
+            x = child.forward(x) if data["direct"] else child(x)
+        if self.data["fails"]:
+            raise ArithmeticError
+        return x + 1
+
+
+def _pre_hook(hook: Hook, log: list[str]) -> Callable[[torch.nn.Module, Any], Any]:
+    name, number, _always = hook
+
+    def run(module: torch.nn.Module, arguments: Any) -> Any:
+        log.append(f"{name} {module.data['name']}")
+        return None if number is None else (arguments[0] + number,)
+
+    return run
+
+
+def _post_hook(hook: Hook, log: list[str]) -> Callable[[torch.nn.Module, Any, Any], Any]:
+    name, number, _always = hook
+
+    def run(module: torch.nn.Module, _arguments: Any, result: Any) -> Any:
+        log.append(f"{name} {module.data['name']}")
+        return None if number is None or result is None else result + number
+
+    return run
+
+
+# --- sgd: the values of parameters after each step ---
+
+
+def sgd_case(draw: random.Random) -> Case:
+    """Returns the settings of SGD, the values of parameters, and their gradients in each step.
+
+    All numbers are small multiples of powers of two, so every result is exact.
+    """
+    momentum = draw.choice((0.0, 0.5, 0.5, 0.25))
+    dampening = draw.choice((0.0, 0.0, 0.5))
+    settings = {
+        "lr": draw.choice((0.25, 0.5, 1.0)),
+        "momentum": momentum,
+        "dampening": dampening,
+        "weight_decay": draw.choice((0.0, 0.0, 0.5, 1.0)),
+        "nesterov": momentum > 0 and dampening == 0 and draw.random() < 0.4,
+        "maximize": draw.random() < 0.2,
+    }
+    count = draw.randint(1, 3)
+    values = [float(draw.randint(-4, 4)) for _ in range(count)]
+    gradients = [
+        [None if draw.random() < 0.25 else draw.randint(-8, 8) / 2 for _ in range(count)]
+        for _ in range(draw.randint(1, 5))
+    ]
+    return {"settings": settings, "values": values, "gradients": gradients}
+
+
+def sgd_answer(case: Case) -> list[list[float]]:
+    """Returns the values of the parameters after each step."""
+    parameters = [torch.nn.Parameter(torch.tensor(value, dtype=torch.float64)) for value in case["values"]]
+    optimizer = torch.optim.SGD(parameters, **case["settings"])
+    steps: list[list[float]] = []
+    for gradients in case["gradients"]:
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.grad = None if gradient is None else torch.tensor(gradient, dtype=torch.float64)
+        optimizer.step()
+        steps.append([parameter.item() for parameter in parameters])
+    return steps
+
+
+# --- loader: batches of a DataLoader on a clock ---
+
+
+def loader_case(draw: random.Random) -> Case:
+    """Returns the number of workers, the prefetch factor, how long each batch takes, and how long a step takes."""
+    usual = draw.randint(1, 6)
+    times = [draw.choice((usual, usual, draw.randint(1, 20))) for _ in range(draw.randint(1, 14))]
+    return {
+        "workers": draw.choice((2, 2, 3, 4)), "prefetch": draw.choice((1, 2, 2, 3)), "times": times,
+        "step": draw.choice((0, 1, 2, 5)),
+    }  # fmt: skip
+
+
+# --- collate: the samples of a batch, joined ---
+
+
+def collate_case(draw: random.Random) -> Case:
+    """Returns the samples of a batch, mostly alike."""
+    kind = _sample_kind(draw, depth=2)
+    samples = [_sample(draw, kind) for _ in range(draw.randint(1, 4))]
+    if draw.random() < 0.15:
+        samples[draw.randrange(len(samples))] = _sample(draw, _sample_kind(draw, depth=1))
+    return {"samples": samples}
+
+
+def _sample_kind(draw: random.Random, depth: int) -> Any:
+    """Returns the form of samples: a type of values, or a list or a dictionary of forms."""
+    way = draw.random()
+    if depth and way < 0.3:
+        return [_sample_kind(draw, depth - 1) for _ in range(draw.randint(1, 3))]
+    if depth and way < 0.5:
+        return {key: _sample_kind(draw, depth - 1) for key in "abc"[: draw.randint(1, 3)]}
+    return draw.choice(("int", "int", "float", "bool", "str", "number"))
+
+
+def _sample(draw: random.Random, kind: Any) -> Any:
+    if isinstance(kind, list):
+        parts = [_sample(draw, part) for part in kind]
+        return parts[:-1] if draw.random() < 0.04 else parts
+    if isinstance(kind, dict):
+        # The keys come in another order now and then, and one may be missing or be too many.
+        keys = draw.sample(list(kind), len(kind) - (draw.random() < 0.05))
+        sample = {key: _sample(draw, kind[key]) for key in keys}
+        return sample | {"z": 0} if draw.random() < 0.05 else sample
+    if kind == "number":
+        kind = draw.choice(("int", "float", "bool"))
+    values = {"int": draw.randrange(9), "float": draw.randrange(9) / 2, "bool": draw.random() < 0.5, "str": "w"}
+    return values[kind]
+
+
+def collate_answer(case: Case) -> Any:
+    """Returns the batch, with each tensor as its data type and its values; None if PyTorch raises an error."""
+    try:
+        return _written_out(default_collate(case["samples"]))
+    except (TypeError, ValueError, RuntimeError, KeyError, AttributeError):
+        return None
+
+
+def _written_out(batch: Any) -> Any:
+    if isinstance(batch, torch.Tensor):
+        return {"dtype": str(batch.dtype).removeprefix("torch."), "values": batch.tolist()}
+    if isinstance(batch, dict):
+        return {key: _written_out(part) for key, part in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return [_written_out(part) for part in batch]
+    return batch
+
+
 JUDGES: Mapping[str, Callable[[], Judge]] = {
     "view": lambda: Judge(view_case, view_answer, 10_000),
     "dispatch": lambda: Judge(dispatch_case, CaseOperators().answer, 1_000),
@@ -470,4 +687,8 @@ JUDGES: Mapping[str, Callable[[], Judge]] = {
     "refused": lambda: Judge(refused_case, refused_answer, 5_000),
     "broadcast": lambda: Judge(broadcast_case, broadcast_answer, 5_000),
     "saved-file": lambda: Judge(saved_file_case, saved_file_answer, 300),
+    "module-call": lambda: Judge(module_call_case, module_call_answer, 2_000),
+    "sgd": lambda: Judge(sgd_case, sgd_answer, 2_000),
+    "loader": lambda: Judge(loader_case, lambda case: loaded(**case), 2_000),
+    "collate": lambda: Judge(collate_case, collate_answer, 3_000),
 }

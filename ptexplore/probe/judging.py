@@ -57,8 +57,8 @@ def judge(request: RunRequestData) -> JudgedData:
 
 
 def _same(result: object, wanted: object) -> bool:
-    """Whether a result is right: `1` and `True` are different, unlike in Python."""
-    return json.dumps(result) == json.dumps(wanted)
+    """Whether a result is right: `1` and `True` are different, unlike in Python. The order of keys does not count."""
+    return json.dumps(result, sort_keys=True) == json.dumps(wanted, sort_keys=True)
 
 
 def _case(number: int, case: Case, wanted: object, result_text: str) -> JudgedCaseData:

@@ -34,16 +34,20 @@ class Row:
 
     `read`: for each operator in the first such call, beginning with the call itself: the key sets of its inputs, where
     they were read. `device`: for each launch in such a call, in order: the device's nanoseconds in all calls. `copies`:
-    how often the calls made each copy.
+    how often the calls made each copy. `weights`: further sums over all calls, by name (`model/run.py::Weighed`).
     """
 
     calls: int = 0
     time: int = 0
     python: int = 0
-    saved: int = 0
     device: list[int] = field(default_factory=list)
     read: list[tuple[int | None, ...]] | None = None
     copies: dict[CopyKey, int] = field(default_factory=dict)
+    weights: dict[str, int] = field(default_factory=dict)
+
+    def weigh(self, weight: str, amount: int) -> None:
+        """Adds to one of the weights."""
+        self.weights[weight] = self.weights.get(weight, 0) + amount
 
     def data(self, path: int, route: int, shape: int) -> OperatorCallsData:
         """Returns the row as plain data, with the numbers of its path, route and shape."""
@@ -58,10 +62,10 @@ class Row:
             data["python"] = self.python
         if self.device:
             data["device"] = self.device
-        if self.saved:
-            data["saved"] = self.saved
         if self.copies:
             data["copies"] = copied.told(self.copies)
+        if self.weights:
+            data["weights"] = self.weights
         return data
 
 

@@ -333,28 +333,31 @@ class Ladder:
         return [rung, *lower]
 
     def _functional(self, export: LoweredProgram) -> list[RungData]:
-        with warnings.catch_warnings(), self._limited() as took:
-            warnings.simplefilter("ignore")
-            program = rung_api.functional_program(export.made)
-        read = read_graphs(program.graph_module, "functional", export.read)
-        rung: RungData = {**read.data(), "seconds": took[0]}
-        _link(rung, "export")
-        self._compare_program(rung, program)
-        self._compare_operators(rung, program.graph_module, program, export)
-        lower = self._apart(("core", "prims"), lambda: self._core(LoweredProgram(program, read), export))
-        return [rung, *lower]
+        rung, made = self._decomposed("functional", rung_api.functional_program, "export", export, export)
+        return [rung, *self._apart(("core", "prims"), lambda: self._core(made, export))]
 
     def _core(self, functional: LoweredProgram, export: LoweredProgram) -> list[RungData]:
+        rung, made = self._decomposed("core", rung_api.core_program, "functional", functional, export)
+        return [rung, *self._apart(("prims",), lambda: self._prims(made, export))]
+
+    def _decomposed(
+        self,
+        name: Literal["functional", "core"],
+        make: Callable[[Any], Any],
+        of: Literal["export", "functional"],
+        given: LoweredProgram,
+        export: LoweredProgram,
+    ) -> tuple[RungData, LoweredProgram]:
+        """Make a program of the program of the rung `of`. Returns its rung, and the program."""
         with warnings.catch_warnings(), self._limited() as took:
             warnings.simplefilter("ignore")
-            program = rung_api.core_program(functional.made)
-        read = read_graphs(program.graph_module, "core", functional.read)
+            program = make(given.made)
+        read = read_graphs(program.graph_module, name, given.read)
         rung: RungData = {**read.data(), "seconds": took[0]}
-        _link(rung, "functional")
+        _link(rung, of)
         self._compare_program(rung, program)
         self._compare_operators(rung, program.graph_module, program, export)
-        lower = self._apart(("prims",), lambda: self._prims(LoweredProgram(program, read), export))
-        return [rung, *lower]
+        return rung, LoweredProgram(program, read)
 
     def _prims(self, core: LoweredProgram, export: LoweredProgram) -> list[RungData]:
         _, given = self._subject.copied()

@@ -7,26 +7,24 @@ in the graph. Nothing is run, and no element is read.
 from __future__ import annotations
 
 import gc
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from types import CellType, FrameType, FunctionType, GeneratorType, ModuleType
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import torch
 
 from . import torch_api as api
-from .values import names_of, type_name
-from .whose import OURS
+from .garbage import garbage
+from .references import Chain, Chains, running_variables
+from .values import type_name
 
 if TYPE_CHECKING:
     from .messages import OwnedMemoryData
 
-Owner: TypeAlias = Literal["parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python"]
-MOST_CHAINS: Final = 2_000  # tensors whose container is looked up
-DEPTH: Final = 8  # references from a tensor to its root
-FEW: Final = 64  # objects whose referrers C looks for
-LONGEST: Final = 120  # characters of a chain
+Owner: TypeAlias = Literal[
+    "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle"
+]
+MOST_CHAINS: Final = 2_000  # objects whose chain is looked for
 MOST_NODES: Final = 100_000  # nodes of other graphs
 
 
@@ -37,54 +35,142 @@ class Graph(Protocol):
     named: Any
     numbers: dict[Any, int]
 
-    def saved_storages(self) -> Iterator[tuple[int, int, int]]:
-        """Yield the number of a node, the address and the bytes of each saved storage."""
+    def saved_storages(self) -> Iterator[tuple[Any, int, int, int]]:
+        """Yield a node, its number, and the address and the bytes of each storage that it saved."""
+
+
+class NoGraph:
+    """Stands for a GraphReader where no graph is asked for."""
+
+    def __init__(self, named: Any = None) -> None:
+        self.results: list[Any] = []
+        self.named = named if named is not None else self
+        self.tensors: list[tuple[str, Any]] = []
+        self.numbers: dict[Any, int] = {}
+
+    def of(self, _: Any) -> list[str]:
+        """Return the names of a tensor: none."""
+        return []
+
+    def saved_storages(self) -> Iterator[tuple[Any, int, int, int]]:
+        """Yield nothing."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class OwnedStorage:
+    """A storage with its first owner. `node` saved it, if only a graph holds it. `chain` leads to what holds it."""
+
+    owner: Owner
+    name: str
+    bytes: int
+    node: Any = None
+    number: int | None = None  # of the node, in the graph that was asked for
+    chain: Chain | None = None
 
 
 def memory_owners(reader: Graph) -> list[OwnedMemoryData]:
     """Return the storages that are alive, each with its bytes and its owner."""
+    owned = storages_with_owners(reader).values()
+    return [{"owner": o.owner, "name": o.name, "bytes": o.bytes, "node": o.number} for o in owned]
+
+
+def storages_with_owners(reader: Graph, chains_of: Callable[[int], bool] = lambda _: False) -> dict[int, OwnedStorage]:
+    """Return the storages that are alive with their owners, by address of the StorageImpl.
+
+    A chain is looked for where nothing else names the owner, and for the storages that `chains_of` asks for.
+    """
     with api.without_overrides():
-        return _Memory(reader).data()
+        return _Memory(reader, chains_of).owned()
 
 
 class _Memory:
-    def __init__(self, reader: Graph) -> None:
-        self._reader = reader
+    def __init__(self, reader: Graph, chains_of: Callable[[int], bool]) -> None:
+        self._reader, self._chains_of = reader, chains_of
         objects = gc.get_objects()
-        self._tensors = [o for o in objects if issubclass(type(o), api.TENSOR_BASE)]
-        self._modules = [o for o in objects if issubclass(type(o), torch.nn.Module)]
-        self._optimizers = [o for o in objects if issubclass(type(o), torch.optim.Optimizer)]
-        self._owned: dict[int, OwnedMemoryData] = {}  # by address of the storage
+        dead = garbage(objects)
+        tensors = [o for o in objects if issubclass(type(o), api.TENSOR_BASE)]
+        self._tensors = [tensor for tensor in tensors if id(tensor) not in dead]
+        self._dead = [tensor for tensor in tensors if id(tensor) in dead]
+        alive = [o for o in objects if id(o) not in dead]
+        self._nodes = [o for o in alive if api.is_node(o)]
+        self._modules = [o for o in alive if issubclass(type(o), torch.nn.Module)]
+        self._optimizers = [o for o in alive if issubclass(type(o), torch.optim.Optimizer)]
+        self._owned: dict[int, OwnedStorage] = {}
         self._walked: set[Any] = set()  # nodes of other graphs
 
-    def data(self) -> list[OwnedMemoryData]:
+    def owned(self) -> dict[int, OwnedStorage]:
         for owner, name, tensor in (*self._of_modules(), *self._gradients(), *self._of_optimizers()):
             self._add(owner, name, tensor)
         for name, tensor in self._reader.named.tensors:
             self._add("name", name, tensor)
-        for name, tensor in _of_frames():
+        local = list(running_variables(tensors_only=True))
+        for name, tensor in local:
             self._add("name", name, tensor)
         for tensor in self._reader.results:
             self._add("name", "", tensor)
-        for number, address, size in self._reader.saved_storages():
-            self._owned.setdefault(address, {"owner": "saved", "name": "", "bytes": size, "node": number})
-        named = {id(tensor): name for name, tensor in reversed((*self._reader.named.tensors, *_of_frames()))}
+        for node, number, address, size in self._reader.saved_storages():
+            self._owned.setdefault(address, OwnedStorage("saved", "", size, node, number))
+        named = {id(tensor): name for name, tensor in reversed((*self._reader.named.tensors, *local))}
+        chains = self._chains(named)
+        for tensor in self._tensors:
+            held_by = named.get(id(tensor)) or _text(chains.get(id(tensor)))
+            if held_by and (node := api.made_by(tensor)) is not None:
+                self._add_graph(held_by, node, chains.get(id(tensor)))
+        for node in self._nodes:
+            chain = chains.get(id(node))
+            if chain is not None and chain.has_root:
+                self._add_graph(chain.text(), node, chain)
+        for tensor in self._tensors:
+            self._add_held(tensor, chains.get(id(tensor)))
+        for tensor in self._tensors:  # graphs behind tensors that nothing names
+            if (node := api.made_by(tensor)) is not None:
+                self._add_graph(type_name(tensor), node, None)
+        for tensor in self._dead:
+            self._add("cycle", "", tensor)
+            if (node := api.made_by(tensor)) is not None:
+                self._add_graph("", node, None, "cycle")
+        self._name_asked(named, chains)
+        return self._owned
+
+    def _chains(self, named: dict[int, str]) -> dict[int, Chain]:
+        """Return the chains of tensors that nothing names so far, and of nodes that Python holds."""
         left = [tensor for tensor in self._tensors if any(a not in self._owned for a, _ in storages(tensor))]
         left.sort(key=lambda tensor: -sum(size for _, size in storages(tensor)))
-        variables = {id(value): name for name, value in reversed(list(_of_frames(tensors_only=False)))}
-        chains = Chains(left[:MOST_CHAINS], variables, ignored=[self._tensors, left, self._reader.results])
-        texts = {id(tensor): chain for tensor in left if (chain := chains.of(tensor))}
-        for tensor in self._tensors:
-            held_by = named.get(id(tensor)) or texts.get(id(tensor))
-            if held_by:
-                self._add_graph(held_by, tensor)
-        for tensor in left:
-            self._add("python", texts.get(id(tensor), ""), tensor)
-        return list(self._owned.values())
+        left = [*left[:MOST_CHAINS], *self._nodes[:MOST_CHAINS]]
+        return self._chains_to(left)
 
-    def _add_graph(self, name: str, tensor: Any) -> None:
-        """Add the storages of another graph, behind a tensor."""
-        pending = [api.node_of(tensor)] if tensor.requires_grad and not tensor.is_leaf else []
+    def _chains_to(self, targets: list[Any]) -> dict[int, Chain]:
+        if not targets:
+            return {}
+        variables = {id(value): name for name, value in reversed(list(running_variables()))}
+        lists = [self._tensors, self._dead, self._nodes, self._modules, self._optimizers, self._reader.results]
+        chains = Chains(targets, variables, [*lists, self._reader.named.tensors, self._reader.__dict__, self.__dict__])
+        return {id(target): chain for target in targets if (chain := chains.of(target)) is not None}
+
+    def _name_asked(self, named: dict[int, str], chains: dict[int, Chain]) -> None:
+        """Find a chain for the storages that were asked for, also where a name is known."""
+        asked: dict[int, Any] = {}
+        for tensor in self._tensors:
+            for address, _ in storages(tensor):
+                owned = self._owned.get(address)
+                if owned is not None and owned.chain is None and owned.node is None and self._chains_of(address):
+                    asked.setdefault(address, tensor)
+        more = self._chains_to(list(asked.values())[:MOST_CHAINS])
+        for address, tensor in asked.items():
+            o = self._owned[address]
+            chain = more.get(id(tensor))
+            if chain is not None:
+                self._owned[address] = OwnedStorage(o.owner, o.name, o.bytes, o.node, o.number, chain)
+
+    def _add_held(self, tensor: Any, chain: Chain | None) -> None:
+        owner: Owner = "node-cycle" if chain is not None and chain.is_cycle else "python"
+        for address, size in storages(tensor):
+            self._owned.setdefault(address, OwnedStorage(owner, _text(chain), size, chain=chain))
+
+    def _add_graph(self, name: str, start: Any, chain: Chain | None, owner: Owner = "graph") -> None:
+        """Add the storages of another graph, from a node on."""
+        pending = [start]
         while pending and len(self._walked) < MOST_NODES:
             node = pending.pop()
             if node is None or node in self._walked or node in self._reader.numbers:
@@ -92,11 +178,11 @@ class _Memory:
             self._walked.add(node)
             pending += [following for following, _ in node.next_functions]
             for address, size in saved_of(node):
-                self._owned.setdefault(address, {"owner": "graph", "name": name, "bytes": size, "node": None})
+                self._owned.setdefault(address, OwnedStorage(owner, name, size, node, chain=chain))
 
     def _add(self, owner: Owner, name: str, tensor: Any) -> None:
         for address, size in storages(tensor):
-            self._owned.setdefault(address, {"owner": owner, "name": name, "bytes": size, "node": None})
+            self._owned.setdefault(address, OwnedStorage(owner, name, size))
 
     def _named(self, tensor: Any) -> str:
         return next(iter(self._reader.named.of(tensor)), "")
@@ -123,18 +209,6 @@ class _Memory:
                         yield "optimizer", f"{type_name(optimizer)}: {key}", value
 
 
-def _of_frames(*, tensors_only: bool = True) -> Iterator[tuple[str, Any]]:
-    """Yield the values of local variables of your running functions: `step: x`. Globals are left out."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None:
-        code = frame.f_code
-        is_yours = not code.co_filename.startswith((OURS, api.TORCH_DIR))
-        for name, value in names_of(frame).items() if is_yours and code.co_name != "<module>" else ():
-            if not tensors_only or issubclass(type(value), api.TENSOR_BASE):
-                yield f"{code.co_name}: {name}", value
-        frame = frame.f_back
-
-
 def saved_of(node: Any) -> Iterator[tuple[int, int]]:
     """Yield address and bytes of each storage that a node saved; nothing if that cannot be read without hooks."""
     if not api.tells_saved_unread() or api.leaf_of(node) is not None or api.is_silent(node):
@@ -149,104 +223,19 @@ def storages(tensor: Any) -> Iterable[tuple[int, int]]:
     return api.storages_of(tensor) or ()
 
 
-class Chains:
-    """How Python objects lead to some objects: `losses[3]`, `Trainer.history['loss'][0]`, `closure of hook`."""
-
-    def __init__(self, targets: list[Any], variables: Mapping[int, str], ignored: list[Any]) -> None:
-        """`variables` are the roots that the collector does not see, by address: local variables that are in use."""
-        self._variables = variables
-        self._ignored = {id(item) for item in (*ignored, targets, self.__dict__, sys._getframe())}
-        self._labels: dict[int, list[tuple[int, str]]] = {}  # by object: the objects that refer to it, and how
-        self._roots: dict[int, str] = {}
-        self._search(targets)
-
-    def of(self, target: Any) -> str:
-        """Return the shortest chain from a root to an object; "" if none was found."""
-        chains, met = [(id(target), "")], {id(target)}
-        while chains:
-            number, text = chains.pop(0)
-            if number in self._roots:
-                return f"{self._roots[number]}{text}".removeprefix(".")[:LONGEST]
-            for holder, label in self._labels.get(number, ()):
-                if holder not in met:
-                    met.add(holder)
-                    chains.append((holder, f"{label}{text}"))
-        return ""
-
-    def _search(self, targets: list[Any]) -> None:
-        """Walk from the objects to those that refer to them, until roots. Each level looks at all objects."""
-        current = targets
-        for _ in range(DEPTH):
-            wanted = {id(item) for item in current} - set(self._labels)
-            if not wanted:
-                return
-            following = []
-            for holder in _referrers(current):
-                if id(holder) in self._ignored or holder is current or _is_ours(holder):
-                    continue
-                for item, label in _labels(holder, wanted):
-                    self._labels.setdefault(item, []).append((id(holder), label))
-                root, variable = _root(holder), self._variables.get(id(holder))
-                if variable is not None:
-                    root = f"{variable} ({root}) " if root else variable
-                if root is not None:
-                    self._roots[id(holder)] = root
-                else:
-                    following.append(holder)
-            self._ignored.add(id(current))
-            current = following
+def _text(chain: Chain | None) -> str:
+    """Return a chain that has a root as text; "" for none."""
+    return chain.text() if chain is not None and (chain.has_root or chain.is_cycle) else ""
 
 
-def _referrers(targets: list[Any]) -> Iterable[Any]:
-    """Return the objects that refer to some objects. `gc.get_referrers` compares each reference with each target."""
-    if len(targets) <= FEW:
-        return gc.get_referrers(*targets)
-    wanted = set(map(id, targets))
-    return [holder for holder in gc.get_objects() if not wanted.isdisjoint(map(id, gc.get_referents(holder)))]
-
-
-def _is_ours(holder: Any) -> bool:
-    return isinstance(holder, FrameType) and holder.f_code.co_filename.startswith(OURS)
-
-
-def _labels(holder: Any, wanted: set[int]) -> Iterator[tuple[int, str]]:
-    """Yield the objects that a holder refers to, each with the text for the reference."""
-    if isinstance(holder, dict):
-        pairs = [(item, f"[{key!r}]" if not _is_of_module(holder) else f".{key}") for key, item in list(holder.items())]
-    elif isinstance(holder, (list, tuple)):
-        pairs = [(item, f"[{number}]") for number, item in enumerate(holder)]
-    elif isinstance(holder, CellType):
-        pairs = [(holder.cell_contents, "")]
-    elif isinstance(holder, FrameType):
-        pairs = [(item, name) for name, item in holder.f_locals.items()]
-    elif isinstance(holder, (FunctionType, GeneratorType)):
-        pairs = [(item, "") for item in gc.get_referents(holder)]
-    else:
-        attributes: Mapping[str, Any] = {}
-        with suppress(Exception):
-            attributes = object.__getattribute__(holder, "__dict__")
-        pairs = [(item, f".{name}") for name, item in attributes.items()] + [(attributes, "")]
-        pairs += [(item, "") for item in gc.get_referents(holder)]
-    for item, label in pairs:
-        if id(item) in wanted:
-            yield id(item), label
-
-
-def _is_of_module(names: dict[Any, Any]) -> bool:
-    """Whether a dict has the global variables of some code."""
-    return type(names.get("__name__")) is str and "__builtins__" in names
-
-
-def _root(holder: Any) -> str | None:
-    """Return the name of a root; "" for the globals of your script; None if the holder is no root."""
-    if isinstance(holder, dict) and _is_of_module(holder):
-        return "" if holder["__name__"] == "__main__" else str(holder["__name__"])
-    if isinstance(holder, ModuleType):
-        return holder.__name__
-    if isinstance(holder, FunctionType):
-        return f"closure of {holder.__qualname__}"
-    if isinstance(holder, GeneratorType):
-        return f"generator {holder.__qualname__}"
-    if isinstance(holder, FrameType):
-        return f"{holder.f_code.co_name}: "
-    return f"class {holder.__qualname__}" if isinstance(holder, type) else None
+def live_tensors() -> Iterator[Any]:
+    """Yield the tensors that Python knows, and those that the nodes behind them saved."""
+    objects = gc.get_objects()
+    tensors = [o for o in objects if issubclass(type(o), api.TENSOR_BASE)]
+    nodes = [o for o in objects if api.is_node(o)]
+    yield from tensors
+    with api.without_overrides():
+        starts = [node for tensor in tensors if (node := api.made_by(tensor)) is not None]
+        for node in list(api.nodes_of([*starts, *nodes], MOST_NODES)):
+            if api.tells_saved_unread() and api.leaf_of(node) is None and not api.is_silent(node):
+                yield from (s.value for s in api.saved_slots(node) if issubclass(type(s.value), api.TENSOR_BASE))

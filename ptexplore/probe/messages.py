@@ -23,6 +23,7 @@ RecorderName: TypeAlias = Literal[
     "graph",
     "graph-lines",
     "graph-run",
+    "graph-memory",
     "compiler",
     "ladder",
     "probe",
@@ -144,6 +145,7 @@ class EventParts(TypedDict, total=False):
     is_getter: bool
     at: Sequence[tuple[int, int, int]]
     call: int | None
+    weights: Mapping[str, int] | None
     time: int
 
 
@@ -680,6 +682,8 @@ class RunRequestParts(TypedDict, total=False):
     operators: int
     after: str | None
     owners: bool
+    leak: bool
+    steps: int | None
     against: str | None
     sample: Any
     whole: tuple[int, int]
@@ -951,11 +955,11 @@ class OperatorCallsParts(TypedDict, total=False):
     """What may be left out of OperatorCallsData."""
 
     python: int
-    saved: int
     recorded: int | None
     line: int | None
     device: Sequence[int]
     copies: Sequence[CopiedTensorData]
+    weights: Mapping[str, int] | None
 
 
 class OperatorCallsData(OperatorCallsParts):
@@ -1331,9 +1335,108 @@ class OwnedMemoryParts(TypedDict, total=False):
 class OwnedMemoryData(OwnedMemoryParts):
     """A storage that is alive, with the first of its owners in the order of `MemoryOwner`."""
 
-    owner: Literal["parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python"]
+    owner: Literal[
+        "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle"
+    ]
     name: str
     bytes: int
+
+
+class MemoryMomentParts(TypedDict, total=False):
+    """What may be left out of MemoryMomentData."""
+
+    operators: Sequence[str]
+    made: NodeMadeAtData | None
+
+
+class MemoryMomentData(MemoryMomentParts):
+    """The moment of the peak."""
+
+    step: int
+
+
+class PeakPartParts(TypedDict, total=False):
+    """What may be left out of PeakPartData."""
+
+    made: NodeMadeAtData | None
+
+
+class PeakPartData(PeakPartParts):
+    """Bytes that were alive at the peak, or that only C++ held at the end, with one owner."""
+
+    owner: Literal[
+        "parameter",
+        "buffer",
+        "gradient",
+        "optimizer",
+        "name",
+        "saved",
+        "graph",
+        "python",
+        "cycle",
+        "node-cycle",
+        "temporary",
+        "native",
+        "end",
+    ]
+    name: str
+    bytes: int
+    count: int
+
+
+class MemoryPeakData(TypedDict):
+    """The most bytes that the allocator of the CPU had given at a time."""
+
+    bytes: int
+    moment: MemoryMomentData
+    parts: Sequence[PeakPartData]
+
+
+class ChainLinkData(TypedDict):
+    """One object of a chain of references."""
+
+    type: str
+    text: str
+
+
+class LeftMemoryParts(TypedDict, total=False):
+    """What may be left out of LeftMemoryData."""
+
+    chain: Sequence[ChainLinkData]
+    has_root: bool
+    node: str
+    made: NodeMadeAtData | None
+    sizes: Sequence[int] | None
+    dtype: str
+
+
+class LeftMemoryData(LeftMemoryParts):
+    """Storages that steps left behind, and that one kind of reference keeps."""
+
+    owner: Literal[
+        "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle"
+    ]
+    name: str
+    bytes: int
+    steps: Sequence[int]
+
+
+class MemoryWatchParts(TypedDict, total=False):
+    """What may be left out of MemoryWatchData."""
+
+    native: Sequence[PeakPartData]
+    elsewhere: int
+    steps: int
+    ended: bool
+    left: Sequence[LeftMemoryData] | None
+    few: bool
+
+
+class MemoryWatchData(MemoryWatchParts):
+    """Memory over the steps of a program, as a run under torch's profiler saw it."""
+
+    peak: MemoryPeakData
+    alive: int
 
 
 class CodeLineParts(TypedDict, total=False):
@@ -1710,6 +1813,7 @@ class RunToldParts(TypedDict, total=False):
     lines: GraphLinesData
     ran: GraphRunData
     owners: Sequence[OwnedMemoryData]
+    watched: MemoryWatchData
     compiler: CompilerLogData
     ladder: LadderRungsData
 
@@ -1744,6 +1848,7 @@ class RunAnsweredParts(TypedDict, total=False):
     lines: GraphLinesData
     ran: GraphRunData
     owners: Sequence[OwnedMemoryData]
+    watched: MemoryWatchData
     compiler: CompilerLogData
     ladder: LadderRungsData
 

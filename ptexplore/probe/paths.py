@@ -48,8 +48,11 @@ class Path:
         self.cold = False
         self.calls_others = False  # whether it called a function of Python that has no path, except a comprehension
 
-    def data(self, *, at_least: bool = False) -> CallPathData:
-        """Return the path as plain data. `at_least`: further calls of it had no room for a path."""
+    def data(self, waiting: float, *, at_least: bool = False) -> CallPathData:
+        """Return the path as plain data. `at_least`: further calls of it had no room for a path.
+
+        `waiting` is a factor for the time of recording, which is processor time; the path's own time is not.
+        """
         label = self.label
         data: CallPathData = {
             "kind": label.kind,
@@ -68,7 +71,8 @@ class Path:
         if label.method is not None:
             data["table"], data["method"] = label.table, label.method
         if self.recording:
-            data["recording"], data["error"] = self.recording, round(ERROR_SHARE * self.recording)
+            recording = int(waiting * self.recording)
+            data["recording"], data["error"] = recording, round(ERROR_SHARE * recording)
         if self.inside:
             data["inside"] = self.inside
         if at_least:
@@ -166,9 +170,9 @@ class Paths:
         """Return the path for threads without a Python function: the threads that torch computes with."""
         return self.child(self.root, self._workers, self._workers)
 
-    def data(self) -> list[CallPathData]:
-        """Return all paths as plain data."""
-        return [path.data(at_least=path.label in self._uncounted) for path in self.by_number]
+    def data(self, waiting: float) -> list[CallPathData]:
+        """Return all paths as plain data. The time of recording is multiplied by `waiting`."""
+        return [path.data(waiting, at_least=path.label in self._uncounted) for path in self.by_number]
 
     def _new(self, parent: Path | None, label: Label, line: int | None) -> Path:
         path = Path(len(self.by_number), parent, label, line)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 COMPILER: Final = "compiler"
 GRAPH: Final = "graph"
 GRAPH_LINES: Final = "graph-lines"
+GRAPH_MEMORY: Final = "graph-memory"
 GRAPH_RUN: Final = "graph-run"
 LADDER: Final = "ladder"
 TENSORS: Final = "tensors"
@@ -77,6 +78,7 @@ RUNS: Mapping[str, ChildRun] = {
     twice.RECORDER: _of_request(twice.run),
     GRAPH: _imported("autograd_graph"),
     GRAPH_LINES: _imported("autograd_graph", "lines"),
+    GRAPH_MEMORY: _imported("watched_memory"),
     GRAPH_RUN: _imported("autograd_run"),
     COMPILER: _imported("compiling", speaks=True),
     LADDER: _imported("ladder"),
@@ -162,6 +164,11 @@ def _graph_run(request: RunRequestData, outcomes: Outcomes) -> Asked:
     return _graph_lines(request, outcomes) if request.get("backward") else None
 
 
+def _graph_memory(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    is_asked = request.get("owners") or request.get("leak")
+    return _graph_lines(request, outcomes) if is_asked else None
+
+
 # In the order in which they run. The native pass comes late: if it dies, nothing else is lost.
 FOLLOWING_RUNS = (
     FollowingRun(native.RECORDER, "expression", _native),
@@ -175,4 +182,5 @@ FOLLOWING_RUNS = (
     FollowingRun(freed.RECORDER, "stack", _freed),
     FollowingRun(GRAPH_LINES, "graph", _graph_lines),
     FollowingRun(GRAPH_RUN, "graph", _graph_run),
+    FollowingRun(GRAPH_MEMORY, "graph", _graph_memory),
 )

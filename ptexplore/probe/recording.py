@@ -294,7 +294,7 @@ class Recorder:
             cuts.append(reason("more-threads", count=len(self.threads.by_number) - 1))
         folded, kept = self.fold.result(self.paths.by_number), self.fold.saved.counts
         data: ProgramData = {
-            "paths": self.paths.data(),
+            "paths": self.paths.data(times.waiting),
             "sets": self.threads.sets.data(),
             "kinds": folded.kinds,
             "routes": folded.routes,
@@ -306,7 +306,7 @@ class Recorder:
             "processor": times.processor,
             "threads": torch.get_num_threads(),
             "folding": min(times.slicing, times.overhead),
-            "profiling": int(self.calls.costs.operator),
+            "profiling": int(times.waiting * self.calls.costs.operator),
             "backwards": self.graphs.backwards,
             "saved_backwards": kept["saved_backwards"],
             "saved_elsewhere": kept["saved_elsewhere"],

@@ -40,7 +40,7 @@ class SavedBytes:
             counted.add(address)
             known = self._numbers.numbered(sequence)
             if known is not None:
-                self._rows.by_number[known[0]].saved += size
+                self._rows.by_number[known[0]].weigh("saved", size)
                 continue
             counts["saved_elsewhere"] += size
             if not folded:
@@ -52,5 +52,5 @@ class SavedBytes:
         for sequence, size in unplaced:
             known = self._numbers.numbered(sequence)
             if known is not None:
-                self._rows.by_number[known[0]].saved += size
+                self._rows.by_number[known[0]].weigh("saved", size)
                 self.counts["saved_elsewhere"] -= size

@@ -388,16 +388,19 @@ def marker(name: str) -> AbstractContextManager[Any]:
     return FAST_RANGE(f"{MARK}{name}")  # type: ignore[no-any-return]
 
 
-def profiler(*, shapes: bool = True, device: str | None = None) -> Any:
+def profiler(*, shapes: bool = True, device: str | None = None, memory: bool = False) -> Any:
     """Return `torch.autograd.profiler.profile`: with inputs if `shapes`, and overloads and other threads if possible.
+
+    If `memory`, what allocators give to this thread and take back is recorded, too, and no other thread.
 
     `device`: a device from `launching_device`, whose work is also recorded. This is not torch.profiler, whose first use
     imports hundreds of modules and registers kernels.
     """
     _profiler_ran[:] = [True]
-    config = torch._C._profiler._ExperimentalConfig(verbose=False, **_abilities())
+    # A profiler of all threads is told of no memory.
+    config = torch._C._profiler._ExperimentalConfig(verbose=False, **({} if memory else _abilities()))
     return torch.autograd.profiler.profile(
-        use_kineto=True, use_device=device, record_shapes=shapes, experimental_config=config
+        use_kineto=True, use_device=device, record_shapes=shapes, profile_memory=memory, experimental_config=config
     )
 
 
@@ -948,6 +951,24 @@ def event_roots(profile: Any) -> list[Any]:
     return list(profile.kineto_results.experimental_event_tree())
 
 
+@dataclass(frozen=True)
+class Allocation:
+    """Bytes that the allocator of the CPU gave at an address (`bytes` > 0), or took back."""
+
+    at: int
+    address: int
+    bytes: int
+
+
+def allocation_of(event: Any) -> Allocation | None:
+    """Return what an allocator did in a tree event; None for any other event, and for a device other than the CPU."""
+    fields = event.extra_fields
+    size = getattr(fields, "alloc_size", None)
+    if size is None or fields.device.type != "cpu":
+        return None
+    return Allocation(event.start_time_ns, int(fields.ptr), int(size))
+
+
 def operator_writing_to(event: Any, memory: int) -> str | None:
     """Return the operator of a tree event, if by its schema it writes to a tensor of this memory; otherwise None.
 
@@ -1071,23 +1092,35 @@ def node_of(tensor: Any) -> Any:
         return None
 
 
+def made_by(tensor: Any) -> Any:
+    """Return the node that made a tensor; None for a leaf, and if no gradient is needed."""
+    is_made = TENSOR_BASE.requires_grad.__get__(tensor) and not TENSOR_BASE.is_leaf.__get__(tensor)
+    return node_of(tensor) if is_made else None
+
+
+def is_node(item: Any) -> bool:
+    """Return whether an object is a node of an autograd graph: of C++, or of a torch.autograd.Function."""
+    kind = type(item)
+    return "next_functions" in defined_by(kind) or issubclass(kind, torch._C._FunctionBase)
+
+
 def gradient(tensor: Any) -> Any:
     """Return a tensor's `.grad`; None for a node's result without a kept gradient, because reading it warns."""
     is_asked = TENSOR_BASE.is_leaf.__get__(tensor) or TENSOR_BASE.retains_grad.__get__(tensor)
     return TENSOR_BASE.grad.__get__(tensor) if is_asked else None
 
 
-_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # where a tensor keeps the hooks that Python registered
+HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # where a tensor keeps the hooks that Python registered
 
 
 def hooks_of(tensor: Any) -> list[dict[Any, Any] | None]:
     """Return the tables of a tensor's hooks: on its gradient, and those that run after the gradient is accumulated."""
-    return [getattr(TENSOR_BASE, name).__get__(tensor) for name in _HOOKS]
+    return [getattr(TENSOR_BASE, name).__get__(tensor) for name in HOOKS]
 
 
 def set_hooks(tensor: Any, kind: int, hooks: dict[Any, Any] | None) -> None:
     """Give a tensor another table of hooks, or none: `kind` is the table's place in `hooks_of`."""
-    getattr(TENSOR_BASE, _HOOKS[kind]).__set__(tensor, hooks)
+    getattr(TENSOR_BASE, HOOKS[kind]).__set__(tensor, hooks)
 
 
 def set_gradient(tensor: Any, gradient: Any) -> None:
@@ -1665,6 +1698,32 @@ def saved_version(node: Any, slot: SavedSlot) -> int | None:
 def storages_of(tensor: Any) -> list[tuple[int, int]] | None:
     """Return the address and the bytes of each storage of a tensor; None if they cannot be read."""
     return _storages(tensor)
+
+
+def memory_of(tensor: Any, *, weakly_held: bool = False) -> list[StorageFacts]:
+    """Return the storages of a tensor; of a sparse one those of its parts. [] if they cannot be read.
+
+    A storage that is `weakly_held` never lends its address to a later one: its memory is freed as usual, but the
+    StorageImpl stays. Only for a process of ours.
+    """
+    facts = []
+    parts = _PARTS.get(TENSOR_BASE.layout.__get__(tensor))
+    if parts is not None and type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return []
+    with suppress(RuntimeError, NotImplementedError), _unobserved() if parts is not None else nullcontext():
+        for part in [tensor] if parts is None else [getattr(tensor, name)() for name in parts]:
+            storage = storage_of(part)
+            if storage is not None:
+                facts.append(storage)
+                if weakly_held:
+                    TENSOR_BASE.untyped_storage(part)._weak_ref()
+    return facts
+
+
+def import_for_optimizers() -> None:
+    """Import what the first optimizer of a process imports: Dynamo, in newer versions, with 100,000 objects."""
+    with suppress(Exception):
+        importlib.import_module("torch._dynamo")
 
 
 def is_silent(node: Any) -> bool:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 
 from ptexplore import __version__
-from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.view.trace.stacks import StackFrame, StackNode, Stacks, merged
 
@@ -16,17 +14,8 @@ WRITER = f"ptexplore {__version__}"
 
 
 def exported(stacks: Stacks, form: str) -> str:
-    """Returns the text of a file in the format `form`. Raises PtexploreError (usage) if there is no such format."""
-    return FORMATS[known_format(form)](stacks)
-
-
-def known_format(form: str) -> str:
-    """Returns the name of a format. Raises PtexploreError (usage) if there is no such format."""
-    if form not in FORMATS:
-        near = (get_close_matches(form, FORMATS, 1) or ["speedscope"])[0]
-        why = f"the formats are {', '.join(FORMATS)}"
-        raise PtexploreError(f"--export {form} is not a format", why, f"--export {near} FILE", USAGE)
-    return form
+    """Returns the text of a file in the format `form`, one of FORMATS."""
+    return FORMATS[form](stacks)
 
 
 def collapsed(stacks: Stacks) -> str:
@@ -96,7 +85,7 @@ def _events(root: StackNode, thread: int) -> Iterator[dict[str, object]]:
     pending = [(root, 0)]
     while pending:
         node, begin = pending.pop()
-        args: dict[str, object] = {"calls": node.calls, "self": node.own}
+        args: dict[str, object] = {"calls": node.calls, "self": node.own, **node.weights}
         if node.frame.file is not None:
             args["source"] = _place(node.frame)
         event = {"ph": "X", "name": node.frame.name, "cat": node.frame.kind, "pid": 0, "tid": thread}

@@ -56,7 +56,7 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         if claim.event.type == "engine":
             return _reached(context, claim, failed=claim.event.event in engines_left)
         if claim.identity in saved:
-            return claim.but(replace(claim.hop, saved=saved[claim.identity]))
+            return claim.but(replace(claim.hop, weights={**(claim.hop.weights or {}), "saved": saved[claim.identity]}))
         return claim
 
     return rewrite(claims, change)

@@ -189,6 +189,7 @@ def _claim(event: Event, children: tuple[Claim, ...], known: _Known) -> Claim:
         sequence=event.sequence if event.sequence is not None and event.sequence >= 0 else None,
         module=ModuleRef(module.type, module.name, module.root, module.bound) if module is not None else None,
         launch=LaunchRef(event.through, event.took) if kind == "launch" else None,
+        weights={**(event.weights or {}), "device": event.took} if event.took else event.weights,
     )
     return Claim(hop=hop, event=event, children=children)
 

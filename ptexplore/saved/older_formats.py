@@ -52,7 +52,8 @@ def in_todays_format(document: dict[str, Any], written: int, name: str) -> dict[
     document = _upgraded(document, name) if written == 1 else document
     document = _with_codes(document, name) if written < 3 else document
     document = _with_recorded_reasons(document, name) if written < 4 else document
-    return _with_place_codes(document, name)
+    document = _with_place_codes(document, name) if written < 5 else document
+    return _with_weights(document, name)
 
 
 def _upgraded(document: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -217,6 +218,28 @@ def _with_place_codes(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     except _WRONG as error:
         raise refused(name, f"a value is missing or has the wrong type: {str(error)[:100]}") from error
     return {**document, **held, "format": TRACE_FORMAT}
+
+
+def _with_weights(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Converts a Trace of format 5, in which saved bytes had a key of their own, to format 6."""
+    try:
+        hops = list(map(_weighed, document["hops"]))
+        program = document.get("program")
+        if program is not None:
+            program = {**program, "calls": list(map(_weighed, program["calls"]))}
+        session = document.get("session")
+        if session is not None:
+            session = {**session, "format": TRACE_FORMAT}
+    except _WRONG as error:
+        raise refused(name, f"a value is missing or has the wrong type: {str(error)[:100]}") from error
+    return {**document, "hops": hops, "program": program, "session": session, "format": TRACE_FORMAT}
+
+
+def _weighed(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Converts the saved bytes of a hop or of calls, and the device's time of a launch."""
+    launch = held.get("launch") or {}
+    weights = {"saved": held.get("saved"), "device": launch.get("took")}
+    return {**held, "weights": {weight: value for weight, value in weights.items() if value} or None}
 
 
 def _as_reason(text: str | None) -> dict[str, Any] | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from dataclasses import replace
 
 from msgspec import structs
 
-from ptexplore.model.program import HOLE, CallPath, Program
+from ptexplore.model.program import HOLE, CallPath, Program, short_names
 from ptexplore.model.program_order import sizes_of
 
 # calls in one call of each route; a trace that can be loaded has at most 300,000 hops
@@ -15,21 +15,25 @@ MOST_IN_ROUTES = 500_000
 
 
 def portable_program(program: Program, folder: str) -> Program:
-    """Returns the program without the folders of its machine. `folder` is the one that contains torch's package."""
-    paths = tuple(_portable_path(path, folder) for path in program.paths)
-    sources = tuple(structs.replace(text, file=_portable_file(text.file, folder)) for text in program.sources)
+    """Returns the program without the folders of its machine. `folder` is the one that contains torch's package.
+
+    If two files have the same name, their names begin with the folders that distinguish them.
+    """
+    files = dict.fromkeys(
+        (*(path.file for path in program.paths if path.file), *(text.file for text in program.sources))
+    )
+    is_inside = {file: bool(folder) and file.startswith(f"{folder}/") for file in files}
+    names = short_names(file for file in files if not is_inside[file])
+    names |= {file: file.removeprefix(f"{folder}/") for file in files if is_inside[file]}
+    paths = tuple(_portable_path(path, names) for path in program.paths)
+    sources = tuple(structs.replace(text, file=names[text.file]) for text in program.sources)
     return structs.replace(program, paths=paths, sources=sources)
 
 
-def _portable_file(file: str, folder: str) -> str:
-    inside = folder and file.startswith(f"{folder}/")
-    return file.removeprefix(f"{folder}/") if inside else os.path.basename(file)
-
-
-def _portable_path(path: CallPath, folder: str) -> CallPath:
-    if path.file is None:
+def _portable_path(path: CallPath, names: Mapping[str, str]) -> CallPath:
+    if not path.file:
         return path
-    file = _portable_file(path.file, folder)
+    file = names[path.file]
     ours = path.source is not None and path.source.path == path.file
     source = replace(path.source, path=file) if ours and path.source is not None else path.source
     return structs.replace(path, file=file, source=source)

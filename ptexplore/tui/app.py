@@ -9,8 +9,8 @@ import signal
 import sys
 import time
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from rich.segment import Segment
 from textual import events
@@ -19,7 +19,6 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.worker import WorkerFailed
 
-from ptexplore.capture.probing import TraceRequest
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask, ChoiceScreen, ConsentScreen, two_lines
@@ -42,12 +41,7 @@ from ptexplore.tui.messages import (
     TraceSuggested,
     message_for,
 )
-from ptexplore.tui.navigation import Navigator
 from ptexplore.tui.places import FOLDER, Place
-from ptexplore.tui.screens.reader import ReadingScreen
-from ptexplore.tui.touring import Touring
-from ptexplore.view.opening import open_see
-from ptexplore.workspace.typed import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +53,10 @@ if TYPE_CHECKING:
     from ptexplore.lookup.trees import Candidate, IndexedTree
     from ptexplore.model.trace import Session, Trace
     from ptexplore.tui.library import Library
+    from ptexplore.tui.navigation import Navigator
     from ptexplore.tui.screens.palette import Searcher
+    from ptexplore.tui.screens.reader import ReadingScreen
+    from ptexplore.tui.touring import Touring
     from ptexplore.view.notes.tour import TourWalk
     from ptexplore.workspace.consent import NotYours
 
@@ -99,6 +96,15 @@ class Start:
     candidates: Sequence[Candidate] = ()
     trace: Trace | None = None
     session: Session | None = None
+
+
+class _ReadingParts(NamedTuple):
+    """The reading screen and the parts behind it."""
+
+    reader: ReadingScreen
+    jobs: JobRunner
+    navigator: Navigator
+    touring: Touring
 
 
 class Browser(App[None]):
@@ -163,10 +169,39 @@ class Browser(App[None]):
     def _read(self, library: Library) -> None:
         """Use these trees and notes. The screens and parts for the old ones are made again."""
         self.library = library
-        self.reader = ReadingScreen(library)
-        self.jobs = JobRunner(self, self.reader)
-        self.navigator = Navigator(self, library, self.reader)
-        self.touring = Touring(self, library, self.reader, self.jobs, self._keep_trace)
+        self.__dict__.pop("_parts", None)
+
+    @cached_property
+    def _parts(self) -> _ReadingParts:
+        """The reading screen with its parts. Loading them takes a while, and the page before the index needs none."""
+        from ptexplore.tui.navigation import Navigator
+        from ptexplore.tui.screens.reader import ReadingScreen
+        from ptexplore.tui.touring import Touring
+
+        reader = ReadingScreen(self.library)
+        jobs = JobRunner(self, reader)
+        touring = Touring(self, self.library, reader, jobs, self._keep_trace)
+        return _ReadingParts(reader, jobs, Navigator(self, self.library, reader), touring)
+
+    @property
+    def reader(self) -> ReadingScreen:
+        """The reading screen."""
+        return self._parts.reader
+
+    @property
+    def jobs(self) -> JobRunner:
+        """The runner of labs and traces."""
+        return self._parts.jobs
+
+    @property
+    def navigator(self) -> Navigator:
+        """The part that goes to places."""
+        return self._parts.navigator
+
+    @property
+    def touring(self) -> Touring:
+        """The part that walks a tour."""
+        return self._parts.touring
 
     # --- the first screen ---
 
@@ -258,6 +293,7 @@ class Browser(App[None]):
 
     def on_trace_suggested(self, event: TraceSuggested) -> None:
         """Trace the expression of a folder's page."""
+        from ptexplore.capture.probing import TraceRequest
         from ptexplore.workspace.consent import of_page
 
         page = of_page(event.page, TraceRequest(native=True))
@@ -320,6 +356,8 @@ class Browser(App[None]):
 
     def on_follow(self, event: Follow) -> None:
         """Open the thing that a stop points to."""
+        from ptexplore.view.opening import open_see
+
         opening = open_see(event.see, self.library.trees)
         message = message_for(opening)
         if message is not None:
@@ -461,6 +499,9 @@ class Browser(App[None]):
         self.push_screen(Ask("trace an expression, for example torch.add(a, b)"), self._trace)
 
     def _trace(self, line: str | None) -> None:
+        from ptexplore.capture.probing import TraceRequest
+        from ptexplore.workspace.typed import typed
+
         expression = (line or "").strip()
         if expression:
             self._run(typed(TraceRequest(expression=expression, native=True)))
@@ -510,7 +551,8 @@ class Browser(App[None]):
             sys.setswitchinterval(self._switches)
 
     def _close(self) -> None:
-        self.jobs.close()
+        if "_parts" in self.__dict__:
+            self.jobs.close()
         if self._searcher is not None:
             self._searcher.close()
             self._searcher = None

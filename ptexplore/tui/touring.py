@@ -128,7 +128,7 @@ class Touring:
         """Leave the tour, if there is one, and say how to come back to it."""
         if self.walk is not None:
             self._end()
-            self._reader.tell("you left the tour: S on a line with a dot opens it again, H lists the tours")
+            self._reader.tell("you left the tour: S on a line with a dot, or H, goes on")
 
     def leave_where_opened(self) -> bool:
         """Leave the tour if the reader is back at the place where it was opened, or has never left that place."""

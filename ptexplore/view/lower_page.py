@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ptexplore.model.rungs import (
-    LoweredOperator,
     LowerReport,
     OperatorDifference,
     Rung,
@@ -254,11 +253,6 @@ def _kinds(into: Sequence[str]) -> str:
     kinds = Counter(name.removeprefix(prefix) for name in into)
     words = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in kinds.items())
     return f"{prefix.removesuffix('.')}: {words}" if prefix else words
-
-
-def outcome_of(step: RungStep, name: str) -> LoweredOperator | None:
-    """Returns what became of one operator; None if the step does not have it."""
-    return next((operator for operator in step.operators if operator.name == name), None)
 
 
 def known_rungs(report: LowerReport) -> tuple[RungName, ...]:

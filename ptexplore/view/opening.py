@@ -116,6 +116,8 @@ def _why_not(ref: SourceRef, trace: Trace, trees: Sequence[IndexedTree]) -> str 
     if ref.layer == "atlas" or (known is not None and known.layers == ("atlas",)):
         return f"{ref.path}:{ref.line} is known only by name and line: ptexplore fetch gets its text"
     indexed = _tree(trees, ref.tree)
+    if ref.layer is None and (indexed is None or not indexed.tree.exists(ref.path)):
+        return f"{ref.path}:{ref.line} is in no source of PyTorch: it is a file of yours, or of another package"
     if indexed is None:
         return f"{ref.path}:{ref.line} is in {ref.tree}, which is not here"
     info, checkout = indexed.tree.info, indexed.checkout

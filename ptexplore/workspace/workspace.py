@@ -264,11 +264,16 @@ class Workspace:
         A tree without an index gets one. A folder used in place is read again if it changed. Raises the errors of
         `trees`.
         """
-        runtime, in_use = self.sources()
-        chosen = next((c for c in in_use if c.name == (self.tree or c.name) and c.project == "pytorch"), None)
+        runtime, chosen = self._main()
         if chosen is not None and is_in_place(chosen):
             fresh_index(chosen, runtime, self.watch).close()
         return self.open_trees(self.tree or (chosen.name if chosen is not None else "runtime"))[0]
+
+    def _main(self) -> tuple[Runtime | None, Checkout | None]:
+        """Returns the installed torch, and the checkout that is the main tree; None if that is the installed text."""
+        runtime, in_use = self.sources()
+        chosen = next((c for c in in_use if c.name == (self.tree or c.name) and c.project == "pytorch"), None)
+        return runtime, chosen
 
     def _named(self) -> tuple[Runtime | None, dict[str, Checkout | Runtime]]:
         runtime, in_use = self.sources()
@@ -703,6 +708,16 @@ class Workspace:
         if self.tree is None and trees[0].checkout is not None and runtime is not None:
             trees += self.open_trees("runtime") if open_index(runtime) is not None else []
         return Guide(self.library, trees, runtime.version if runtime is not None else None)
+
+    def guide_at_hand(self) -> Guide:
+        """Returns the stops of all tours like `guide`; on no tree if the tree in use has no index. Nothing is built."""
+        from ptexplore.view.notes.tour import Guide
+
+        runtime, chosen = self._main()
+        main = chosen or runtime
+        if main is not None and is_at_hand(main):
+            return self.guide()
+        return Guide(self.library, (), runtime.version if runtime is not None else None)
 
     def check_notes(
         self,

@@ -105,7 +105,7 @@ def _pattern(peer: Peer) -> int | None:
 
 
 def markdown(runs: Sequence[Run]) -> str:
-    """For docs/annotations.md."""
+    """For docs/accuracy.md."""
     lines = [
         "| onto | stops | exact | moved | changed | ambiguous | lost | not in this tree | seconds |",
         "|---|---|---|---|---|---|---|---|---|",

@@ -29,6 +29,7 @@ def every_fact() -> Iterator[tuple[str, FactSource]]:
     from ptexplore.facts import (
         choosers,
         compiler_texts,
+        complaints,
         cpp_frames,
         key_sets,
         layouts,
@@ -41,7 +42,10 @@ def every_fact() -> Iterator[tuple[str, FactSource]]:
     from ptexplore.facts.messages import MESSAGES
 
     yield from ((f"kernel of {row.key or row.entry}", row.source) for row in KERNELS_OF_KEYS)
-    for table in (key_sets, redispatch, cpp_frames, layouts, choosers, compiler_texts, value_reads, timed_functions):
+    tables = (
+        key_sets, redispatch, cpp_frames, layouts, choosers, compiler_texts, value_reads, timed_functions, complaints,
+    )  # fmt: skip
+    for table in tables:
         yield from table.facts()
     yield from (("scalar types", source) for source in DTYPES_IN)
     for number, compared in enumerate(COMPARED):

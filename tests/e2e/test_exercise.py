@@ -26,6 +26,16 @@ NEARLY = {
     "saved-file": ("offset * size)", "0)"),  # the first element of the storage, not of the tensor
     "saved": ('("new", "data", "clone")', '("new", "data", "clone", "detach")'),
     "broadcast": ("if shape[first] > shape[second]:", "if False:"),  # equal strides
+    "module-call": ("if hook[2]:", "if hook[2] and hook in module['post']:"),  # hooks of all modules, after an error
+    "sgd": (
+        "buffers[number] = gradient\n",
+        "buffers[number] = (1 - settings['dampening']) * gradient\n",
+    ),  # at first
+    "loader": (
+        "worker = sent % workers",
+        "worker = free.index(min(free))",
+    ),  # the next idle worker, not the next in turn
+    "collate": ('"float32" if float in kinds', '"float64" if float in kinds'),  # an int first, then a float
     "refused": ("            if strides != other[1]:", "            if False:"),  # the same range in another order
 }
 HOSTILE = {

@@ -72,7 +72,7 @@ def test_modules_calls_and_bytes_are_what_torch_tells(name: str, command: InProc
     assert [module["name"] for module in called] == order
     assert [module["type"] for module in called] == [type(model.get_submodule(n)).__qualname__ for n in order]
     assert {module["bound"] for module in called} <= {"m", None}
-    assert sum(hop.get("saved") or 0 for hop in trace["hops"]) == packed > 0
+    assert sum((hop["weights"] or {}).get("saved", 0) for hop in trace["hops"]) == packed > 0
     parents = {hop["id"]: hop for hop in trace["hops"]}
     seen: Counter[str] = Counter()
     for hop in trace["hops"]:
@@ -123,7 +123,7 @@ def test_what_a_function_of_yours_saves_is_of_no_operator_before_it(command: InP
     file = str(tmp_path / "x.trace")
     given = ("(a.argmax(), Sq.apply(a))[1]", "--setup", setup, "--grad", "--backward", "--save", file)
     hops = command("trace", *given, "--json").hops
-    saved = {hop["name"]: hop["saved"] for hop in hops if hop["saved"]}
+    saved = {hop["name"]: hop["weights"]["saved"] for hop in hops if "saved" in (hop["weights"] or {})}
     assert saved == ({} if TARGET else {"Sq": 9 * 4}), "r of 3x3; a is a leaf"
     shown = command("trace", "--load", file, "--view", "modules", "--plain").out.splitlines()
     assert "backward" in next(row for row in shown if "Function.apply" in row)

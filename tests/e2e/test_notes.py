@@ -255,6 +255,9 @@ def test_labs_that_misbehave_are_told_and_the_rest_runs(study: Study) -> None:
         "here": "open('here', 'w').write('x')",
         "starts": "__import__('subprocess').run(['true'])",
         "temporary": "__import__('tempfile').TemporaryFile().write(b'xy')",
+        "listens": "__import__('socket').socket().bind(('127.0.0.1', 0))",
+        "joins-others": f"__import__('socket').socket(1).bind({str(outside)!r})",
+        "joins-its-own": "__import__('socket').socket(1).bind(__import__('tempfile').mkdtemp() + '/s') or 2",
         "good": "1 + 1",
     }
     labs = "".join(lab(name, code, "value: 2") for name, code in runs.items())
@@ -262,11 +265,12 @@ def test_labs_that_misbehave_are_told_and_the_rest_runs(study: Study) -> None:
     assert study("trust", "notes/a.md").code == 0
     found = {name.partition("/")[2]: one for name, one in run_labs(study, "a", "--timeout", "3").items()}
     passed = {name for name, one in found.items() if one["outcome"] == "passed"}
-    assert passed == {"temporary", "good"}
+    assert passed == {"temporary", "joins-its-own", "good"}
     assert "did not end within 3 s" in found["hangs"]["why"]
     assert "may not write files" in found["writes"]["why"]
     assert "may not write files" in found["here"]["why"]
-    assert "may not do this" in found["starts"]["why"]
+    for name in ("starts", "listens", "joins-others"):
+        assert "may not do this" in found[name]["why"], name
     assert not outside.exists()
     assert list(study.folder.iterdir()) == [study.folder / "notes"]
 

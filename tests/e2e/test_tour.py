@@ -412,3 +412,16 @@ def test_stops_that_are_gone_do_not_count(reader: Reader) -> None:
     terminal.type("q\n")
     assert terminal.end()[0] == 0
     assert "blending#removed" in reader.progress()["done"], "it may come back with another version"
+
+
+def test_a_tour_can_be_read_before_there_is_an_index(reader: Reader, tmp_path: Path) -> None:
+    cache = {"PTEXPLORE_CACHE": str(tmp_path / "cache")}
+    assert reader.cli("fetch", "--from", str(reader.mini.root), env=cache).code == 0
+    terminal = reader.walk("blending", **cache)
+    shown = terminal.prompt()
+    assert "indexing the source" in shown
+    assert "not indexed yet" in shown
+    terminal.type("g 2\n")
+    assert "2/" in terminal.prompt()
+    terminal.type("q\n")
+    assert terminal.end()[0] == 0

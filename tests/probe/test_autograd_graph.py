@@ -345,7 +345,7 @@ def test_a_graph_of_many_nodes_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_code_that_made_a_node() -> None:
     values: dict[str, Any] = {"torch": torch, "m": nn.Sequential(nn.Linear(3, 3), Residual(3))}
     text = "(m(torch.ones(2, 3)) * 2).sum()"
-    notes = autograd_graph._Notes(text)
+    notes = autograd_graph.Notes(text)
     notes.name_modules(values)
     before = sys.modules["torch.fx.traceback"].format_stack, torch.is_anomaly_enabled()
     with api.noting_nodes(notes.note):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ptexplore.facts.complaints import COMPLAINTS
 from ptexplore.facts.timed_functions import TIMED
 from ptexplore.model.codes import convert
 from ptexplore.model.program import Program
@@ -165,6 +166,7 @@ def test_a_function_of_a_library_that_your_code_calls_has_a_row(library: Any) ->
     assert [(part.name.rpartition(".")[2], part.calls) for part in fit.parts] == [("step", 3)]
 
 
-def test_the_recorder_and_the_table_of_facts_agree() -> None:
-    labels = of_probe("labels")
+def test_the_probe_and_the_tables_of_facts_agree() -> None:
+    labels, judges = of_probe("labels"), of_probe("judges")
     assert [(row.path, row.names) for row in TIMED] == [*labels.TIMED, *labels.COMPILERS]
+    assert [(row.words, row.name) for row in COMPLAINTS] == list(judges.COMPLAINTS.items())

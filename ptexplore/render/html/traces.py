@@ -22,7 +22,7 @@ from ptexplore.view.site.site import Site, between
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TraceRow, TraceView, percent
 from ptexplore.view.trace.rows import stops_to_read
-from ptexplore.view.trace.views import view
+from ptexplore.view.trace.views import available, view
 from ptexplore.view.words.legend import STATUS_MEANS
 
 if TYPE_CHECKING:
@@ -210,12 +210,14 @@ class Traces:
         for name, trace, session in self.given:
             shown, url = view(trace, Options(view="tree"), session), self.url(name)
             first = view(trace, Options(), session)
+            lines = view(trace, Options(view="lines"), session) if "lines" in available(trace) else None
             steps = write_steps(self.site, self.out, name, trace, session, url)
             stops = [stop for stop in stops_to_read(trace) if stop in self.site.stops]
             page = render(
                 self.site, "trace.html", url, kind="trace", id=name, title=trace.expression, view=shown,
                 first=first, rows=first_rows(self.site, trace, first, url),
                 tree=tree(self.site, trace, session, shown, url, steps), steps=steps,
+                lines=lines, columns_mean=whole_legend(lines) if lines is not None else (),
                 ending=Markup("".join(line_of(line, self._places(trace, url)) for line in shown.ending)),
                 left=shown.left_out, meanings=whole_legend(first),
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],

@@ -11,7 +11,7 @@ from rich.text import Text
 from ptexplore.model.places import SourceRef
 from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, folded, linked, place_text
 from ptexplore.safe_text import clean
-from ptexplore.view.graph.memory import MemoryView
+from ptexplore.view.graph.memory import MemoryTable
 from ptexplore.view.graph.page import GraphRow, GraphView
 from ptexplore.view.graph.run import RunView
 from ptexplore.view.place_marks import mark_of
@@ -34,8 +34,8 @@ def print_graph(console: Console, view: GraphView, locate: Locate) -> None:
     if view.rows:
         console.print()
         _Rows(console, view, locate, width).draw()
-    if view.memory is not None:
-        _print_memory(console, view.memory)
+    for table in view.memory:
+        _print_memory(console, table)
     if view.run is not None:
         _print_run(console, view.run, locate, width)
     for line in view.left_out:
@@ -46,17 +46,21 @@ def print_graph(console: Console, view: GraphView, locate: Locate) -> None:
         folded(console, Text(says.SKEWED, style="dim"), "", "  ")
 
 
-def _print_memory(console: Console, memory: MemoryView) -> None:
+def _print_memory(console: Console, memory: MemoryTable) -> None:
     """Print who holds memory: the sum of each kind of owner, and the largest owners below it."""
     console.print()
     for fact in memory.facts:
         folded(console, Text(clean(fact), style="dim"), "", "  ")
-    console.print(Text(f"{says.BYTES:>{KEPT}}  {'':>4}  {says.OWNER}", style="dim"), soft_wrap=True)
+    if not memory.rows:
+        return
+    console.print(Text(f"{says.BYTES:>{KEPT}}  {'':>4}  {memory.column}", style="dim"), soft_wrap=True)
     for row in memory.rows:
         margin = "" if row.heading else "  "
         line = Text(f"{row.bytes:>{KEPT}}  {row.share:>4}  {margin}")
         line.append(clean(row.text), "bold" if row.heading else "")
         folded(console, line, "", " " * (KEPT + 8) + margin)
+        for text in row.further:
+            folded(console, Text(clean(text)), " " * (KEPT + 10), " " * (KEPT + 12))
 
 
 def _print_run(console: Console, run: RunView, locate: Locate, width: int) -> None:

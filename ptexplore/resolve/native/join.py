@@ -329,8 +329,11 @@ def _without_nodes(claims: tuple[Claim, ...], unmade: Sequence[tuple[Claim, Clai
     calls = {call.identity for call, _ in unmade}
 
     def change(claim: Claim) -> Claim:
-        is_one = claim.hop.saved is not None and claim.identity in calls
-        return replace(claim, hop=replace(claim.hop, saved=None)) if is_one else claim
+        weights = claim.hop.weights
+        if weights is None or "saved" not in weights or claim.identity not in calls:
+            return claim
+        left = {name: value for name, value in weights.items() if name != "saved"}
+        return replace(claim, hop=replace(claim.hop, weights=left or None))
 
     return rewrite(_without(claims, {node.identity for _, node in unmade}), change)
 

@@ -37,8 +37,11 @@ class Building(Screen[Any]):
 
     DEFAULT_CSS = """
     Building .title { text-style: bold; padding: 0 2; background: $panel; }
-    Building VerticalScroll { height: 1fr; padding: 1 2 0 2; }
-    Building VerticalScroll Static { max-width: 90; }
+    Building VerticalScroll { height: 1fr; padding: 1 0 0 2; }
+    Building VerticalScroll Static, Building VerticalScroll Markdown { max-width: 90; }
+    Building Markdown { padding: 0; background: transparent; }
+    Building MarkdownFence { margin: 0 0 1 0; overflow: hidden hidden; }
+    Building MarkdownFence > Label { width: auto; padding: 0; text-wrap: nowrap; }
     Building #progress { padding: 0 2; background: $panel; color: $text-accent; height: auto; max-height: 4; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,9 +66,19 @@ class Building(Screen[Any]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Begin at once: nobody opens a reader to be asked whether it may find names."""
+        """Begin when the page is drawn, without a question: nobody opens a reader to be asked whether to find names."""
         self.query_one(VerticalScroll).focus()
-        self.action_build()
+        self.call_after_refresh(self.action_build)
+        if self._page.stops:
+            self.call_after_refresh(self.run_worker, self._add_stops())
+
+    async def _add_stops(self) -> None:
+        """Add the stops of a tour below the page, one after the other: together they would delay the first paint."""
+        from ptexplore.tui.widgets.notes_pane import prose_widget
+
+        scroll = self.query_one(VerticalScroll)
+        for stop in self._page.stops:
+            await scroll.mount(Static(_drawn(stop.heading, ""), classes="stop"), prose_widget(stop.text))
 
     def action_build(self) -> None:
         """Build the index in another process."""

@@ -25,7 +25,8 @@ from ptexplore.tui.widgets.colours import cut_to, label
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.view.line import Span, place_spans
 from ptexplore.view.opening import first_to_open, in_words, permalink_of_place
-from ptexplore.view.trace.page import VIEW_NAMES, Options, ScreenRow, TraceRow, ViewName, percent
+from ptexplore.view.trace.columns import in_a_sentence
+from ptexplore.view.trace.page import VIEW_NAMES, Options, ScreenRow, TraceRow, TraceView, ViewName, percent
 from ptexplore.view.trace.views import available, stepped_by, suited, view
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class TraceTree(Tree[Node]):
         if self.page.view == "tree":
             self._add(self.root, self.page.rows)
         else:
-            self._add_table(self.page.table)
+            self._add_table(self.page)
         self.root.expand()
 
     def resized(self) -> bool:
@@ -128,14 +129,19 @@ class TraceTree(Tree[Node]):
         self.build(full=self.full)
         return True
 
-    def _add_table(self, rows: Iterable[ScreenRow]) -> None:
-        """Add rows, each with a level, as nested nodes."""
+    def _add_table(self, page: TraceView) -> None:
+        """Add rows, each with a level, as nested nodes. If no row is inside another, their cells are columns."""
         around: list[tuple[int, TreeNode[Node]]] = []
-        for row in rows:
+        columns = _columns_of(page)
+        if columns:
+            head = (Span(f"{_in_columns(columns, tuple(heading for heading, _ in columns))}{page.name}", "dim"),)
+            self.root.add_leaf(label(head), Node([], head))
+        for row in page.table:
             while around and around[-1][0] >= row.level:
                 around.pop()
             parent = around[-1][1] if around else self.root
-            node = parent.add(label(spans := tuple(_spans(row))), Node([row.place] if row.place else [], spans, row))
+            spans = tuple(_spans(row, page, columns))
+            node = parent.add(label(spans), Node([row.place] if row.place else [], spans, row))
             node.allow_expand = bool(row.place is not None and row.place.candidates)
             self._add_candidates(node, row.place.candidates if row.place is not None else ())
             if parent is not self.root:
@@ -245,16 +251,40 @@ def _depth(node: TreeNode[Node]) -> int:
     return depth
 
 
-def _spans(row: ScreenRow) -> Iterator[Span]:
-    """Yields a row of a view that fits a screen, as spans: share, name, cells, facts, place."""
-    if row.share is not None:
+_Columns = tuple[tuple[str, int], ...]  # headings with the widths of their columns
+
+
+def _columns_of(page: TraceView) -> _Columns:
+    """Returns the columns of a view; none if rows are inside others, because a tree indents these."""
+    if any(row.level for row in page.table):
+        return ()
+    shares = [percent(row.share) for row in page.table]
+    cells: list[tuple[str, list[str]]] = [("share", shares)] if any(shares) and page.columns else []
+    cells += [(name, [row.cells[n] for row in page.table if n < len(row.cells)]) for n, name in enumerate(page.columns)]
+    return tuple((name, max(len(name), *map(len, column))) for name, column in cells if any(column))
+
+
+def _in_columns(columns: _Columns, cells: tuple[str, ...]) -> str:
+    return "".join(f"{cell:>{size}}  " for (_, size), cell in zip(columns, cells, strict=True))
+
+
+def _spans(row: ScreenRow, page: TraceView, columns: _Columns) -> Iterator[Span]:
+    """Yields a row of a view that fits a screen, as spans: share, cells in columns, name, other cells, facts, place."""
+    cells = dict(zip(page.columns, row.cells, strict=False))
+    if columns:
+        shown = {"share": percent(row.share), **cells}
+        yield Span(_in_columns(columns, tuple(shown.get(heading, "") for heading, _ in columns)), "count")
+    elif row.share is not None:
         own = f" {percent(row.own):>4} self " if row.own is not None else " "
         yield Span(f"{percent(row.share):>4}{own}", "count")
     times = f" ×{row.times}" if row.times > 1 else ""
     yield Span(f"{row.name}{times}", "title")
-    facts = "  ".join(filter(None, (*row.cells, row.what)))
+    beside = () if columns else tuple(in_a_sentence(heading, cell) for heading, cell in cells.items())
+    facts = "  ".join(filter(None, (*beside, row.what)))
     if facts:
         yield Span(f"  {facts}", "note")
+    if page.places_in_names:
+        return
     if row.place is not None and row.place.path is not None:
         line = f":{row.place.line}" if row.place.line else ""
         yield Span("  ")

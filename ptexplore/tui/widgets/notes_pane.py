@@ -26,7 +26,7 @@ from ptexplore.view.notes.predictions import Span, choice_lines, given_steps, la
 from ptexplore.view.notes.prose import DRAWING, prose_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.timer import Timer
     from textual.widget import Widget
@@ -212,10 +212,8 @@ class NotesPane(VerticalScroll):
 
     def _parts(self, tour: Tour, stop: Stop) -> list[Widget]:
         ids = [stop.id for stop in tour.stops]
-        # The parser of a Markdown widget: notes are data, so only the safe part of Markdown is drawn.
         parse = partial(prose_tokens, number=lambda name: ids.index(name) + 1 if name in ids else None)
-        parser = SimpleNamespace(parse=parse)
-        return [LabBox(part.lab) if part.lab is not None else _prose(part.text, parser) for part in stop.parts]
+        return [LabBox(part.lab) if part.lab is not None else prose_widget(part.text, parse) for part in stop.parts]
 
     def _replace(self, parts: Sequence[Widget], *, blank: bool = False, listing: bool = False) -> None:
         self.blank = blank
@@ -330,7 +328,9 @@ class _Markdown(Markdown):
     BLOCKS = Markdown.BLOCKS | {"fence": _Fence}
 
 
-def _prose(text: str, parser: SimpleNamespace) -> Markdown:
+def prose_widget(text: str, parse: Callable[[str], object] = prose_tokens) -> Markdown:
+    """Returns a widget that draws Markdown. Notes are data, so only the safe part of Markdown is drawn."""
+    parser = SimpleNamespace(parse=parse)
     return _Markdown(text, parser_factory=lambda: parser, open_links=False)  # type: ignore[arg-type,return-value]
 
 

@@ -16,6 +16,7 @@ from ptexplore.model.autograd_graph import (
     KeptStorage,
     KeptValue,
     LocatedGraph,
+    MemoryWatch,
     NamedTensor,
     NodeMadeAt,
     NodeRun,
@@ -100,6 +101,7 @@ class GraphDocument(Struct, frozen=True):
     no_run: NoLines | None = None  # for `--run`: why it is unknown
 
     memory: tuple[OwnedMemory, ...] | None = None  # for `--memory`: the storages that are alive, with their owners
+    watched: MemoryWatch | None = None  # for `--memory` and `--leak`: memory over time; null if unknown
 
 
 def graph_document(located: LocatedGraph, why: Sequence[str] = ()) -> GraphDocument:
@@ -123,6 +125,7 @@ def graph_document(located: LocatedGraph, why: Sequence[str] = ()) -> GraphDocum
         run=_run(session),
         no_run=session.no_run,
         memory=session.owners,
+        watched=session.watched,
     )
 
 

@@ -15,7 +15,7 @@ from ptexplore.model.gradient_reasons import why_gradient
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace_remarks import InOneLine, TorchRan
 from ptexplore.view.graph.layout import LaidOut, LayoutEdge, lay_out
-from ptexplore.view.graph.memory import MemoryView, memory_view
+from ptexplore.view.graph.memory import MemoryTable, leak_view, memory_view
 from ptexplore.view.graph.repeats import RepeatedPart, fold
 from ptexplore.view.graph.run import RunView, run_view
 from ptexplore.view.notes.prose import Edge
@@ -39,7 +39,8 @@ class GraphOptions:
     full: bool = False
     why: tuple[str, ...] = ()  # the names of tensors whose gradient is explained
     run: bool = False  # the rows show a backward
-    memory: bool = False  # the rows show who holds memory
+    memory: bool = False  # tables show who holds memory
+    leak: bool = False  # a table shows what steps left behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +69,16 @@ class GraphView:
     left_out: tuple[str, ...] = ()
     has_code: bool = True  # whether the code that made nodes is known
     run: RunView | None = None  # what backward did, instead of the rows
-    memory: MemoryView | None = None  # who holds memory, instead of the rows
+    memory: tuple[MemoryTable, ...] = ()  # who holds memory, instead of the rows
 
 
 def graph_view(located: LocatedGraph, options: GraphOptions) -> GraphView:
     """Returns the screen of a graph."""
     page = _Page(located)
     ran = run_view(located, options.only, full=options.full) if options.run else None
-    memory = memory_view(located, options.only, full=options.full) if options.memory else None
-    rows = page.rows(options) if ran is None and memory is None else []
+    memory = memory_view(located, options.only, full=options.full) if options.memory else ()
+    memory += leak_view(located, options.only, full=options.full) if options.leak else ()
+    rows = page.rows(options) if ran is None and not memory else []
     most = len(rows) if options.full or options.only else MOST_ROWS
     left_out = (says.MORE.format(rows=len(rows) - most),) if len(rows) > most else ()
     session = located.session

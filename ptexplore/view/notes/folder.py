@@ -320,16 +320,20 @@ class PagePart:
 
 @dataclass(frozen=True, slots=True)
 class ShippedPage:
-    """What can be read about a target without any index: prose that comes with ptexplore."""
+    """What can be read about a target without any index: prose that comes with ptexplore.
+
+    `parts` are drawn as they are; `stops` are the stops of a tour, whose text is Markdown.
+    """
 
     title: str
     parts: tuple[PagePart, ...]
+    stops: tuple[PagePart, ...] = ()
 
 
 def shipped_page(
     target: str | None, pages: FolderPages | None, library: NoteLibrary | None, problem: str = ""
 ) -> ShippedPage:
-    """Returns the shipped page of a folder, or the beginning of a tour; for anything else, the map of folders.
+    """Returns the shipped page of a folder, or a tour from the named stop on; for anything else, the map of folders.
 
     `target` is the text that the user asked for. `problem` says why there are no pages.
     """
@@ -341,8 +345,10 @@ def shipped_page(
         return page
     tour = library.tours.get(asked.partition("#")[0])
     if tour is not None:
-        stops = "\n".join(f"{number:2}  {stop.title}" for number, stop in enumerate(tour.stops, 1))
-        return ShippedPage(tour.title, (PagePart("", tour.summary), PagePart("Stops", stops)))
+        named, total = asked.partition("#")[2], len(tour.stops)
+        first = next((number for number, stop in enumerate(tour.stops) if stop.id == named), 0)
+        stops = [PagePart(f"{number}/{total}  {stop.title}", stop.prose) for number, stop in enumerate(tour.stops, 1)]
+        return ShippedPage(tour.title, (PagePart("", tour.summary),), tuple(stops[first:]))
     return ShippedPage("PyTorch, from Python to the machine", tuple(_map_parts(pages, library)))
 
 

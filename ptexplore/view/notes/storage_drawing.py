@@ -89,8 +89,8 @@ def drawn(layouts: Sequence[Layout]) -> StorageDrawing | None:
 
 
 def lines_of(picture: StorageDrawing) -> list[str]:
-    """Returns the drawing, with the facts of each tensor below."""
-    return [*picture.strip().texts(), "", *(f"{layout.name}: {layout.facts}" for layout in picture.layouts)]
+    """Returns the drawing in box characters, with the facts of each tensor below."""
+    return [*picture.strip(WIDTH - 1).boxed(), "", *(f"{layout.name}: {layout.facts}" for layout in picture.layouts)]
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from ptexplore.view.notes.labs import LabResult
 from ptexplore.view.notes.predictions import verdict
 from ptexplore.view.tokens import Stretch, surroundings
 
+NOT_INDEXED = "not indexed yet"  # the place of a stop before there is any index
 _ENOUGH = 20  # lines: a shorter excerpt gets more lines around it
 _COMMENTS = ("//", "/*", "* ", "*/")
 
@@ -82,7 +83,10 @@ _PROVING = 12  # lines of one proof
 
 @dataclass
 class Guide:
-    """Shows the stops of a library on the trees at hand. Each stop uses the first tree that can hold its file."""
+    """Shows the stops of a library on the trees at hand. Each stop uses the first tree that can hold its file.
+
+    Without a tree, each stop has its text and no place.
+    """
 
     library: NoteLibrary
     trees: Sequence[IndexedTree]
@@ -92,6 +96,8 @@ class Guide:
     def stop(self, tour: Tour, number: int) -> StopView:
         """Returns stop `number` (1-based) of a tour."""
         stop = tour.stops[number - 1]
+        if not self.trees:
+            return self._without_place(tour, number)
         indexed, resolved = self._resolve(tour, stop)
         place = spot(indexed, resolved.path, resolved.line, resolved.end_line) if resolved.placed else None
         on_disk = indexed.tree.place_of(resolved.path, resolved.line) if resolved.placed else None
@@ -100,6 +106,16 @@ class Guide:
             tour, stop, number, len(tour.stops), resolved, WORDS.get(resolved.outcome, resolved.outcome), place,
             tuple(self._facts(tour, resolved, indexed)), _url(tour, resolved),
             file, file_line, stop.anchor.see, self._concepts.get(tour.name_of(stop), ()),
+        )  # fmt: skip
+
+    def _without_place(self, tour: Tour, number: int) -> StopView:
+        """Returns a stop before any source is indexed."""
+        stop = tour.stops[number - 1]
+        name = tour.name_of(stop)
+        resolved = ResolvedAnchor(name, stop.anchor, "absent", was=self.library.entries.get(name))
+        return StopView(
+            tour, stop, number, len(tour.stops), resolved, NOT_INDEXED, None, (), _url(tour, resolved),
+            see=stop.anchor.see, concepts=self._concepts.get(name, ()),
         )  # fmt: skip
 
     @cached_property
@@ -113,6 +129,8 @@ class Guide:
 
     def proofs(self, concept: Concept) -> tuple[Proof, ...]:
         """Returns the lines that prove a concept's model answer; by default these are the lines of its stops."""
+        if not self.trees:
+            return ()
         named = concept.proof or tuple(See(concept.where, "stop", name) for name in concept.stops)
         return tuple(proof for see in named if (proof := self._proof(see)) is not None)
 
@@ -138,7 +156,7 @@ class Guide:
 
     def without_source(self, tour: Tour) -> int:
         """Returns how many stops have no source because there is no PyTorch checkout; 0 if there is one."""
-        if any(indexed.checkout is not None for indexed in self.trees):
+        if not self.trees or any(indexed.checkout is not None for indexed in self.trees):
             return 0
         return sum(self._resolve(tour, stop)[1].outcome == "absent" for stop in tour.stops)
 

@@ -63,10 +63,21 @@ class Strip:
             for name, labels in row.lines:
                 yield (Span(f"{name:<{self.names}}", "name"), *self._spans(labels))
 
-    def texts(self) -> Iterator[str]:
-        """Yields the lines as text."""
-        for spans in self.lines():
-            yield "".join(span.text for span in spans).rstrip()
+    def boxed(self) -> Iterator[str]:
+        """Yields the lines of the picture with a box around each cell: one column wider than `lines`."""
+        before = " " * (self.names + 1)
+        for row in self.rows:
+            if isinstance(row, FoldedCells):
+                yield f"{SHORTENED} {row.count:,} more cell{'s' * (row.count != 1)}"
+                continue
+            numbers = (self._cell(str(row.first + cell)) for cell in range(row.count))
+            border = ["─" * (self.cell + 1)] * row.count
+            yield f"{HEADING:<{self.names}}  {'  '.join(numbers)}".rstrip()
+            yield f"{before}┌{'┬'.join(border)}┐"
+            for name, labels in row.lines:
+                cells = "│".join(f"{self._cell(label)}{CONTINUES if label == CONTINUES else ' '}" for label in labels)
+                yield f"{name:<{self.names}} │{cells}│"
+            yield f"{before}└{'┴'.join(border)}┘"
 
     def _spans(self, labels: Sequence[str]) -> Iterator[Span]:
         """Yields the cells of a line. The colour of an index depends on its first number, so each row has a colour."""

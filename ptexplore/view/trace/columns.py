@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from ptexplore.model.run import Part, Run, Unit, Weighed
+from ptexplore.model.run import WEIGHTS, Part, Run, Unit, Weighed, WeightTable, WeightUnit
 from ptexplore.view.trace.amounts import seconds, size
+from ptexplore.view.words.weights import ENGLISH
 
 AT_MOST = "≤"  # before a cost that is a bound
 
 
 class Column(NamedTuple):
-    """A weight with its heading. `formatter` formats the number; None: the number is formatted as a cost."""
+    """A weight with its heading, and what formats the number."""
 
     weight: str
     heading: str
-    formatter: Callable[[int], str] | None = None
-    wanted: bool = True  # False: the column is shown only if the whole has that weight
+    formatter: Callable[[int], str]
 
 
-COLUMNS = (
-    Column("cost", "time"),
-    Column("backward", "backward"),
-    Column("calls", "calls", "{:,}".format),
-    Column("operators", "ops", "{:,}".format),
-    Column("saved", "saved", size),
-    Column("device", "device", seconds, wanted=False),
-)
+FORMATTERS: Mapping[WeightUnit, Callable[[int], str]] = {  # costs: see OF_COST
+    "count": "{:,}".format,
+    "bytes": size,
+    "nanoseconds": seconds,
+}
 OF_COST: dict[Unit, tuple[str, Callable[[int], str]]] = {
     "instructions": ("instr", "{:,}".format),
     "nanoseconds": ("time", seconds),
@@ -35,18 +32,27 @@ OF_COST: dict[Unit, tuple[str, Callable[[int], str]]] = {
 }
 
 
-def columns_of(run: Run) -> tuple[Column, ...]:
-    """Returns the columns for the parts of a run."""
-    used = (column.weight for column in COLUMNS if column.wanted or getattr(run.whole, column.weight))
-    return columns(run.unit, *used)
+def columns_of(run: Run, table: WeightTable = "parts") -> tuple[Column, ...]:
+    """Returns the columns of a table about a run."""
+    return columns(run.unit, *weights_of(run.whole, table))
+
+
+def weights_of(whole: Weighed, table: WeightTable) -> Iterator[str]:
+    """Yields the weights that a table shows, in the order of their columns. `whole` has the sums."""
+    for name, weight in WEIGHTS.items():
+        if table in weight.tables and (weight.always or getattr(whole, name)):
+            yield name
 
 
 def columns(unit: Unit, *weights: str) -> tuple[Column, ...]:
     """Returns the columns for these weights. The unit decides the heading and the format of costs."""
+    return tuple(_column(unit, weight) for weight in weights)
+
+
+def _column(unit: Unit, weight: str) -> Column:
     heading, formatter = OF_COST[unit]
-    known = {column.weight: column for column in COLUMNS}
-    known["cost"] = known["cost"]._replace(heading=heading)
-    return tuple(known[weight]._replace(formatter=known[weight].formatter or formatter) for weight in weights)
+    heading = heading if weight == "cost" else ENGLISH[weight].heading
+    return Column(weight, heading, FORMATTERS.get(WEIGHTS[weight].unit, formatter))
 
 
 def cells(columns: tuple[Column, ...], weighed: Weighed, *without: str) -> tuple[str, ...]:
@@ -56,7 +62,7 @@ def cells(columns: tuple[Column, ...], weighed: Weighed, *without: str) -> tuple
 
 
 def _cell(column: Column, value: int) -> str:
-    return column.formatter(value) if column.formatter is not None and (value or column.weight == "calls") else ""
+    return column.formatter(value) if value or column.weight == "calls" else ""
 
 
 def time_of(part: Part) -> str:
@@ -75,3 +81,10 @@ def of_part(columns: tuple[Column, ...], part: Part, sign: str) -> tuple[str, ..
         return tuple(f"{sign}{cell}" if cell else cell for cell in texts)
     signs = (AT_MOST if part.at_most and column.weight == "cost" else "" for column in columns)
     return tuple(f"{sign}{cell}" if cell else cell for sign, cell in zip(signs, texts, strict=True))
+
+
+def in_a_sentence(heading: str, cell: str) -> str:
+    """Returns a cell that is in no column, with the word of its heading: "49 ms backward", "1 call", "53 ms"."""
+    if not cell or heading == OF_COST["nanoseconds"][0]:
+        return cell
+    return f"{cell} {heading.removesuffix('s') if cell in ('1', f'{AT_MOST}1') else heading}"

@@ -19,7 +19,7 @@ from ptexplore.model.nesting import outermost
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, OperatorCalls, Program
 from ptexplore.model.reasons import KeyNotKnown
-from ptexplore.model.run import Run
+from ptexplore.model.run import Run, known_weights
 from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.view.place_marks import mark_of
 from ptexplore.view.trace.amounts import size
@@ -268,13 +268,13 @@ def saved_bytes(trace: Trace, session: Session | None) -> Counted:
     by_row = Counter[str]()
     if trace.traced.each_call:
         for each in _every(trace):
-            if each.hop.saved:
-                by_row[each.hop.op or each.hop.name] += each.hop.saved
+            by_row[each.hop.op or each.hop.name] += known_weights(each.hop.weights).get("saved", 0)
     else:
         program = trace.recorded
         for calls in program.calls:
             kind = program.kinds[program.routes[calls.route].kind]
-            by_row[f"{kind.name}{_from(users_place(program, calls) or '')}"] += calls.saved
+            row = f"{kind.name}{_from(users_place(program, calls) or '')}"
+            by_row[row] += known_weights(calls.weights).get("saved", 0)
     if run.unweighed.elsewhere:
         by_row["nodes of calls that are not recorded"] += run.unweighed.elsewhere
 

@@ -9,14 +9,15 @@ from pathlib import PurePosixPath
 from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
-from ptexplore.model.run import Unit
+from ptexplore.model.run import CARRIED, NO_WEIGHTS, Carried, Unit, known_weights, total
 from ptexplore.model.trace import Hop, Session, Trace
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import to_legend, typed
-from ptexplore.view.trace.columns import columns
+from ptexplore.view.trace.columns import columns, weights_of
 from ptexplore.view.trace.expression_parts import how_timed, unit_of
+from ptexplore.view.trace.hop_weights import weights_shown
 from ptexplore.view.trace.lines import formulas_of, lines_of
 from ptexplore.view.trace.operators import (
     INSTRUCTIONS,
@@ -69,14 +70,20 @@ def expression_operators(trace: Trace, options: Options, session: Session | None
     alike: dict[object, list[_Call]] = {}
     for call in _calls(trace.hops):
         alike.setdefault(call.key, []).append(call)
-    ways = gathered((key, _way(call, numbers[call.hop.id], unit)) for key, calls in alike.items() for call in calls)
+    weights = weights_shown(trace.hops, "operators")
+    ways = gathered(
+        (key, _way(call, numbers[call.hop.id], unit, weights.get(call.hop.id, NO_WEIGHTS)))
+        for key, calls in alike.items()
+        for call in calls
+    )
     ordered = by_cost(_worded(way, alike[key], options) for key, way in ways.items())
     if unit == "nanoseconds":
         whole = sum(hop.time or 0 for hop in outermost_timed(trace.hops))
     else:
         whole = max(sum(counted_parts(session).values()), max((way.instructions for way in ordered), default=0))
     is_stepped = any(way.stepped for way in ordered)
-    shown = ("calls", "cost") if unit == "nanoseconds" else ("calls",)
+    measured = ("calls", "cost") if unit == "nanoseconds" else ("calls",)
+    shown = (*measured, *(weight for weight in weights_of(total(ordered), "operators") if weight in CARRIED))
     is_nested = any(call.around for calls in alike.values() for call in calls)
     operators = Operators(
         ways=ordered,
@@ -95,10 +102,10 @@ def expression_operators(trace: Trace, options: Options, session: Session | None
     return operators_view(trace, operators)
 
 
-def _way(call: _Call, number: int, unit: Unit) -> OperatorWay:
-    """Returns one call as an OperatorWay.
+def _way(call: _Call, number: int, unit: Unit, weights: Carried) -> OperatorWay:
+    """Returns one call as an OperatorWay. `weights` has the weights of everything inside.
 
-    Its cost is 0 if a call around it went the same way, which includes the cost.
+    Cost and weights are 0 if a call around it went the same way: they count there.
     """
     hop = call.hop
     around = [outer.hop for outer in call.around if outer.key == call.key]
@@ -118,6 +125,7 @@ def _way(call: _Call, number: int, unit: Unit) -> OperatorWay:
         callers=((call.function, hop.calls),) if call.function else (),
         libraries=((ran, hop.calls * bool(ran)),),
         recorded=tuple((name, hop.calls) for name in call.nodes),
+        **(known_weights(weights) if not around else NO_WEIGHTS),
     )
 
 

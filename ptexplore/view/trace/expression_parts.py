@@ -8,7 +8,7 @@ around them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ptexplore.model import trace_remarks as beside
@@ -22,7 +22,7 @@ from ptexplore.model.observed import (
     records,
 )
 from ptexplore.model.places import SourceRef
-from ptexplore.model.run import OwnOperators, PartKind, Run, Unit, Unweighed
+from ptexplore.model.run import Carried, OwnOperators, PartKind, Run, Unit, Unweighed, added, known_weights
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
@@ -31,6 +31,7 @@ from ptexplore.view.trace.alike import Shapes
 from ptexplore.view.trace.choices import of_module
 from ptexplore.view.trace.ending import COPY_SLICES
 from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
+from ptexplore.view.trace.hop_weights import weights_with_inside
 from ptexplore.view.trace.screen import (
     MADE_INSIDE,
     bare,
@@ -104,8 +105,7 @@ class _Gathering:
         folded(trace.hops, self.note_cost)
         self.called: dict[int, int] = {}  # by the hop id of a node: how many operators it called
         folded(trace.hops, self.note_called)
-        self.kept: dict[int, int] = {}  # by hop id: bytes kept for backward by everything inside
-        folded(trace.hops, self.note_kept)
+        self.weights: Mapping[int, Carried] = weights_with_inside(trace.hops)
         with_python = {0, *(event.thread for event in records(seen, "event", Event) if event.type in OF_PYTHON)}
         for hop in trace.hops:
             if hop.kind == "op" and hop.thread not in with_python:
@@ -148,11 +148,6 @@ class _Gathering:
         self.called[hop.id] = sum(inside)
         return hop.calls if hop.kind == "op" else sum(inside)
 
-    def note_kept(self, hop: Hop, inside: tuple[int, ...]) -> int:
-        """Stores the bytes that a hop and everything inside it keep for backward."""
-        self.kept[hop.id] = (hop.saved or 0) + sum(inside)
-        return self.kept[hop.id]
-
     def note_running(self, hop: Hop, inside: tuple[bool, ...]) -> bool:
         """Stores the identity of a function in which an operator or a node ran. Returns whether one ran."""
         if not (any(inside) or hop.kind in ("op", "node")):
@@ -187,7 +182,7 @@ class _Gathering:
             return
         if hop.kind == "native" and hop.sequence is not None:  # the range of a torch.autograd.Function
             self.recorders[hop.sequence] = owner, None, 0
-            owner.sums["saved"] += hop.saved or 0
+            owner.weigh(hop.weights)
         inside_of_torch = not is_mine and (inside_of_torch or hop.kind in ("python", "binding", "op"))
         yield self.body(hop, owner, inside_of_torch=inside_of_torch)
 
@@ -258,11 +253,11 @@ class _Gathering:
         A module inside it (called by a subclass or a mode) has no row.
         """
         cost = self.cost(hop)
-        saved = self.kept[hop.id]
         self.met += 1
+        weights = known_weights(self.weights[hop.id])
         name = native.operator_name(hop).partition(".")[0]
         calls = owner.own.setdefault(name, [])
-        own = OwnOperators(name=name, calls=hop.calls, cost=cost, operators=hop.calls, saved=saved, first=self.met)
+        own = OwnOperators(name=name, calls=hop.calls, cost=cost, operators=hop.calls, first=self.met, **weights)
         calls.append(own)
         self.add(owner, cost)
         owner.add(own)
@@ -328,9 +323,12 @@ class _Gathering:
         name = name.partition(".")[0]
         called = hop.calls if hop.kind == "op" else self.called[hop.id]
         called -= sum(self.called[inner.id] for inner in called_back)
-        saved = self.kept[hop.id] - sum(self.kept[inner.id] for inner in called_back)
+        within = added(self.weights[inner.id] for inner in called_back)
+        weights = {weight: value - within.get(weight, 0) for weight, value in self.weights[hop.id].items()}
         self.met += 1
-        own = OwnOperators(name=name, calls=hop.calls, cost=own_cost, operators=called, saved=saved, first=self.met)
+        own = OwnOperators(
+            name=name, calls=hop.calls, cost=own_cost, operators=called, first=self.met, **known_weights(weights)
+        )
         owner.own.setdefault(name, []).append(own)
         if owner.kind != "backward":  # with create_graph, autograd also records the operators that nodes call
             self.records(hop, owner, name)

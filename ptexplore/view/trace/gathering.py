@@ -16,7 +16,18 @@ from typing_extensions import Self
 from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.places import SourceRef
-from ptexplore.model.run import MEASURED, SUMMED, OwnOperators, Part, PartKind, Weighed, as_sum, total
+from ptexplore.model.run import (
+    MEASURED,
+    SUMMED,
+    Carried,
+    OwnOperators,
+    Part,
+    PartKind,
+    Weighed,
+    as_sum,
+    known_weights,
+    total,
+)
 from ptexplore.view.trace.alike import Shapes, rounds_joined
 
 _NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")  # a member of a list of modules, in a name: `0` of `layers.0.norm`
@@ -57,6 +68,11 @@ class PartInMaking:
         """Adds something that ran in the part itself. Weights that are measured for a part as a whole are not added."""
         for weight in SUMMED:
             self.sums[weight] += getattr(weighed, weight)
+
+    def weigh(self, weights: Carried | None) -> None:
+        """Adds the weights of a hop that is no operator."""
+        for weight, value in known_weights(weights).items():
+            self.sums[weight] += value
 
 
 Finished = tuple[Part, Signature]

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from ptexplore.model import details as says
 from ptexplore.model.details import within
-from ptexplore.view.trace.columns import COLUMNS
+from ptexplore.model.run import CARRIED
+from ptexplore.model.trace import walk
+from ptexplore.view.trace.hop_weights import figures
 from ptexplore.view.trace.page import IN_CALL, TraceView
 from ptexplore.view.words.legend import (
     OF_EXPRESSIONS,
@@ -18,6 +20,7 @@ from ptexplore.view.words.legend import (
     SIGNS,
     STATUS_MEANS,
 )
+from ptexplore.view.words.weights import ENGLISH, in_expressions, in_programs
 
 
 def whole_legend(page: TraceView) -> tuple[tuple[str, str], ...]:
@@ -36,7 +39,8 @@ def _of_expression(page: TraceView) -> Iterator[tuple[str, str]]:
     """Yields the figures in the view `modules` of an expression."""
     if any(row.share is not None for row in page.table):
         yield _sign("share-of-whole", SHARES["time" if "time" in page.columns else "instructions"])
-    yield from ((name, OF_EXPRESSIONS[name]) for name in page.columns)
+    means = OF_EXPRESSIONS | in_expressions()
+    yield from ((name, means[name]) for name in page.columns)
     yield SIGNS["recorded"]
     if any(row.is_rest for row in page.table):
         yield SIGNS["rest"]
@@ -58,6 +62,9 @@ def _of_path(page: TraceView) -> Iterator[tuple[str, str]]:
         yield SIGNS["instr"]
     if any(row.own is not None for row in page.table):
         yield SIGNS["self"]
+    weighed = {*page.columns, *(name for row in walk(page.rows) for name in figures(row.weights))}
+    yield from ((words.heading, words.in_expression) for name, words in ENGLISH.items()
+                if name in CARRIED and words.heading in weighed)  # fmt: skip
 
 
 def _signs(page: TraceView) -> Iterator[tuple[str, str]]:
@@ -65,10 +72,12 @@ def _signs(page: TraceView) -> Iterator[tuple[str, str]]:
     if page.traced == "expression" and page.view == "modules":
         yield from _of_expression(page)
     elif page.traced != "expression" and page.table:
-        headings = {column.heading for column in COLUMNS} - {*page.columns}
-        has_shares = any(row.share is not None for row in page.table)
-        shown = (name for name in OF_PROGRAMS if name not in headings and (has_shares or name != "share"))
-        yield from ((name, OF_PROGRAMS[name]) for name in shown)
+        weights = in_programs()
+        shown = {name: means for name, means in weights.items() if name in page.columns}
+        at_top = {name: means for name, means in OF_PROGRAMS.items() if name == "share"}
+        if any(row.share is not None for row in page.table):
+            yield from at_top.items()
+        yield from (shown | {name: means for name, means in OF_PROGRAMS.items() if name not in at_top}).items()
     else:
         yield from _of_path(page)
     if page.table:

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from ptexplore.model.program import NODES, CallPath, Program
+from ptexplore.model.program import NODES, CallPath, Program, short_names
 from ptexplore.model.run import Weighed, total
-from ptexplore.view.trace.program_parts import own_operators, time_of_recording
+from ptexplore.view.trace.program_parts import (
+    NOTABLE,
+    SLOWER,
+    TimeOfRecording,
+    is_compilation,
+    own_operators,
+    time_of_recording,
+)
 
 NOTHING = Weighed()
 _NO_CALLS = ("__getattr__", "__setattr__", "__delattr__")  # functions of torch that run for `self.layer`
@@ -30,31 +38,82 @@ class LinePlace:
     function: str = ""
 
 
+class Measured(NamedTuple):
+    """Work as it was measured: its cost has the time of recording in it.
+
+    `error` is the error of this time, `compiling` the part of the cost that torch.compile took.
+    """
+
+    weighed: Weighed = NOTHING
+    recording: int = 0
+    error: int = 0
+    compiling: int = 0
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the cost without recording is not known well enough."""
+        is_unsure = self._taken.is_unsure
+        return is_unsure or SLOWER * self.compiling > (NOTABLE - 1) * (self.weighed.cost - self._taken.known)
+
+    @property
+    def known(self) -> Weighed:
+        """The work without the time of recording. If that is not known well enough, only its sure part is left out."""
+        taken = self._taken
+        return replace(self.weighed, cost=self.weighed.cost - (taken.sure if taken.is_unsure else taken.known))
+
+    @property
+    def _taken(self) -> TimeOfRecording:
+        return time_of_recording(self.weighed.cost, self.recording, self.error)
+
+
+NO_WORK = Measured()
+
+
+def sum_of(measured: Iterable[Measured]) -> Measured:
+    """Returns several pieces of work as one."""
+    pieces = list(measured)
+    return Measured(
+        total(piece.weighed for piece in pieces),
+        sum(piece.recording for piece in pieces),
+        sum(piece.error for piece in pieces),
+        sum(piece.compiling for piece in pieces),
+    )
+
+
 @dataclass(slots=True)
 class LineFigures:
     """The figures of one line. `whole` is the cost with all calls, `own` the cost without your other lines."""
 
     function: str  # the function that contains the line
-    whole: Weighed = NOTHING
-    own: Weighed = NOTHING
+    first: int  # the first line of this function
     runs_nodes: bool = False  # backward ran in it, so its time includes the time of nodes
     at_least: bool = False
     by_syntax: bool = False  # of a function: operators by syntax are on no known line.
-    bound: int = 0  # the part of the whole cost that is a bound: recording took too long there.
-    own_bound: int = 0  # the same of the own cost
-    _whole: list[Weighed] = field(default_factory=list)
-    _own: list[Weighed] = field(default_factory=list)
+    of_whole: Measured = NO_WORK
+    of_own: Measured = NO_WORK
+    _whole: list[Measured] = field(default_factory=list)
+    _own: list[Measured] = field(default_factory=list)
+
+    @property
+    def whole(self) -> Weighed:
+        """The cost with all calls, without recording."""
+        return self.of_whole.known
+
+    @property
+    def own(self) -> Weighed:
+        """The cost without your other lines, without recording."""
+        return self.of_own.known
 
     def sum_up(self) -> None:
         """Adds up everything that was given."""
-        self.whole, self.own = total(self._whole), total(self._own)
+        self.of_whole, self.of_own = sum_of(self._whole), sum_of(self._own)
         self._whole, self._own = [], []
 
-    def add(self, weighed: Weighed, *, own: bool) -> None:
+    def add(self, measured: Measured, *, own: bool) -> None:
         """Adds something that ran in the line; `own`: it is in no other line of yours further in."""
-        self._whole.append(weighed)
+        self._whole.append(measured)
         if own:
-            self._own.append(weighed)
+            self._own.append(measured)
 
 
 def is_of_package(path: CallPath) -> bool:
@@ -62,10 +121,35 @@ def is_of_package(path: CallPath) -> bool:
     return path.package or _PACKAGES.search(path.file or "") is not None
 
 
-def shown_file(file: str) -> str:
-    """Returns the path of a package's file inside the folder of packages, and the name of any other file."""
-    inside = _PACKAGES.split(file)
-    return inside[-1] if len(inside) > 1 or not file.startswith("/") else file.rpartition("/")[2]
+def shown_functions(program: Program, only: str | None = None) -> Callable[[CallPath], bool]:
+    """Returns a function that says whether the lines of a path's function are shown: yours, or what `only` names.
+
+    If no function is yours, as in a program of an installed package, all are shown.
+    """
+    users = [path for path in program.paths if path.kind == "user" and path.file is not None]
+    is_all = all(map(is_of_package, users))
+
+    def is_shown(path: CallPath) -> bool:
+        if path.kind != "user" or path.file is None:
+            return False
+        return is_all or not is_of_package(path) or (only is not None and names(path.file, path.name, only))
+
+    return is_shown
+
+
+def names(file: str, function: str, only: str) -> bool:
+    """Whether a text is in the name of a file or a function."""
+    return only.lower() in file.lower() or only.lower() in function.lower()
+
+
+def shown_files(files: Iterable[str]) -> dict[str, str]:
+    """Returns the names of files: a package's file inside the folder of packages, else the name.
+
+    If several files have one name, their names begin with the folders that distinguish them.
+    """
+    inside = {file: _PACKAGES.split(file) for file in files}
+    absolute = [file for file, parts in inside.items() if len(parts) == 1 and file.startswith("/")]
+    return {file: parts[-1] for file, parts in inside.items()} | short_names(absolute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,27 +177,25 @@ class _Adding:
 
     def __init__(self) -> None:
         self.figures: dict[LinePlace, LineFigures] = {}
-        self.rest: list[Weighed] = []
+        self.rest: list[Measured] = []
 
-    def at(self, place: LinePlace, function: str) -> LineFigures:
-        return self.figures.setdefault(place, LineFigures(function))
+    def at(self, place: LinePlace, function: CallPath) -> LineFigures:
+        return self.figures.setdefault(place, LineFigures(function.name, function.first or 1))
 
     def called(self, around: _Around, line: LinePlace, path: CallPath, calls: Weighed) -> _Around:
         """Counts calls from a line of the function `path`. Returns where these calls are."""
-        self.at(line, path.name).add(calls, own=True)
+        self.at(line, path).add(Measured(calls), own=True)
         return _Around(line, (*around.lines, line) if line not in around.lines else around.lines)
 
-    def ran(self, around: _Around, weighed: Weighed, *, runs_nodes: bool = False, is_bound: bool = False) -> None:
-        """Adds a piece of work to its place, and to all lines that led to this place. `is_bound`: its cost is one."""
+    def ran(self, around: _Around, measured: Measured, *, runs_nodes: bool = False) -> None:
+        """Adds a piece of work to its place, and to all lines that led to this place."""
         places = dict.fromkeys((*around.lines, *((around.place,) if around.place is not None else ())))
         for place in places:
             figures = self.figures[place]
-            figures.add(weighed, own=place == around.place)
+            figures.add(measured, own=place == around.place)
             figures.runs_nodes |= runs_nodes
-            figures.bound += weighed.cost * is_bound
-            figures.own_bound += weighed.cost * (is_bound and place == around.place)
         if around.place is None:
-            self.rest.append(weighed)
+            self.rest.append(measured)
 
 
 def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesOfProgram:
@@ -125,11 +207,11 @@ def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesO
     around = _arounds(program, is_shown, adding)
     beside = _in_threads(program)
     main = 0
-    for path, where, own, is_beside in zip(program.paths, around, own_costs(program), beside, strict=True):
-        cost, is_bound = own
-        if path.kind != "imports" and cost:
-            adding.ran(where, Weighed(cost=cost), is_bound=is_bound)
-            main += 0 if is_beside else cost
+    for path, where, cost, is_beside in zip(program.paths, around, own_costs(program), beside, strict=True):
+        if path.kind != "imports" and (cost or path.recording) and path.parent is not None:
+            compiling = cost if is_compilation(path) else 0
+            adding.ran(where, Measured(Weighed(cost=cost), path.recording, path.error, compiling))
+            main += 0 if is_beside else cost - path.recording
     backward = Counter[int]()
     for calls in program.calls:
         if calls.recorded is not None and calls.recorded < len(program.calls):
@@ -142,11 +224,11 @@ def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesO
                 where = adding.called(where, LinePlace(path.file, calls.line), path, Weighed(calls=calls.calls))
             elif where.place is not None:
                 adding.figures[where.place].by_syntax = True
-        adding.ran(where, weighed, runs_nodes=program.kinds[program.routes[calls.route].kind].type in NODES)
+        adding.ran(where, Measured(weighed), runs_nodes=program.kinds[program.routes[calls.route].kind].type in NODES)
         main += 0 if beside[calls.path] else weighed.cost
     for figures in adding.figures.values():
         figures.sum_up()
-    return LinesOfProgram(adding.figures, total(adding.rest), main)
+    return LinesOfProgram(adding.figures, sum_of(adding.rest).known, max(main, 0))
 
 
 def _arounds(program: Program, is_shown: Callable[[CallPath], bool], adding: _Adding) -> list[_Around]:
@@ -164,7 +246,7 @@ def _arounds(program: Program, is_shown: Callable[[CallPath], bool], adding: _Ad
             adding.figures[line].at_least |= path.at_least
         if path.file is not None and is_shown(path):
             function = LinePlace(path.file, path.first or 1, path.name)
-            adding.at(function, path.name)
+            adding.at(function, path)
             outer = _Around(function, outer.lines)
         arounds.append(outer)
     return arounds
@@ -178,8 +260,8 @@ def _in_threads(program: Program) -> list[bool]:
     return beside
 
 
-def own_costs(program: Program) -> Iterator[tuple[int, bool]]:
-    """Yields for each path its time without the paths and operators in it and without recording, and if it is a bound.
+def own_costs(program: Program) -> list[int]:
+    """Returns for each path its time without the paths and operators in it; recording took a part of it.
 
     The first path, the program, has none.
     """
@@ -187,18 +269,15 @@ def own_costs(program: Program) -> Iterator[tuple[int, bool]]:
     operators = Counter[int]()
     for calls in program.calls:
         operators[calls.path] += calls.time
-    spans = [0] * len(program.paths)
     own = [0] * len(program.paths)
     for number in range(len(program.paths) - 1, 0, -1):
         path = program.paths[number]
+        if path.kind == "thread":
+            continue
         within = inside[number] + operators[number]
-        own[number] = max(path.time - within, 0) if path.kind != "thread" else 0
-        spans[number] = own[number] + within
-        if path.kind != "thread":
-            inside[path.parent or 0] += max(spans[number] - path.inside, 0)
-    for path, cost in zip(program.paths, own, strict=True):
-        taken = time_of_recording(cost, path.recording, path.error)
-        yield cost - (taken.sure if taken.is_unsure else taken.known), taken.is_unsure
+        own[number] = max(path.time - within, 0)
+        inside[path.parent or 0] += max(own[number] + within - path.inside, 0)
+    return own
 
 
 def in_order(places: Iterable[LinePlace]) -> list[LinePlace]:

@@ -19,10 +19,12 @@ from ptexplore.model.details import AnyDetail, CalledOperator, KnownAs
 from ptexplore.model.nesting import with_levels
 from ptexplore.model.place_reasons import OfNamed
 from ptexplore.model.places import SourceRef
+from ptexplore.model.run import Carried
 from ptexplore.model.trace import Status
 from ptexplore.model.traced import TracedName
 from ptexplore.view.line import Line, Span
 from ptexplore.view.place_marks import Mark, mark_of
+from ptexplore.view.trace.hop_weights import figures
 from ptexplore.view.words.details import described
 
 ViewName = Literal["path", "modules", "operators", "copies", "lines", "tree"]
@@ -96,6 +98,7 @@ class TraceRowFacts(ViewRow):
     hidden: int = 0
     inside: int = 0
     frames: int = 1
+    weights: Carried = field(default_factory=dict)  # with everything inside
 
     def heading(self, *, counted: bool) -> tuple[Span, ...]:
         """Returns the first line: title, kind, status, hop number, instructions, and counts of hidden frames and rows.
@@ -113,6 +116,8 @@ class TraceRowFacts(ViewRow):
         spans.append(Span(f"  [{self.hop}]", "hop"))
         if self.instructions is not None:
             spans.append(Span(f"  {self.instructions:,} instr", "count"))
+        for name, figure in figures(self.weights).items() if self.weights else ():
+            spans.append(Span(f"  {figure} {name}", "times"))
         if self.inside:
             spans.append(Span(f"  +{self.inside}", "inside"))
         if self.hidden:
@@ -124,7 +129,7 @@ class TraceRowFacts(ViewRow):
 class TraceRow(TraceRowFacts):
     """One shown hop, with the rows inside it."""
 
-    APART: ClassVar = frozenset(("hop", "times", "instructions", "inside", "children", "shape"))
+    APART: ClassVar = frozenset(("hop", "times", "instructions", "inside", "weights", "children", "shape"))
     SUMS: ClassVar = ("instructions", "inside")  # the sum of a row already includes the rows inside
 
     children: tuple[TraceRow, ...] = ()

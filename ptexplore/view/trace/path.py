@@ -10,7 +10,7 @@ import heapq
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
 from operator import attrgetter
@@ -24,6 +24,7 @@ from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled, with_levels, without
 from ptexplore.model.observed import Phase, UserCall, records
 from ptexplore.model.reasons import KeyNotKnown
+from ptexplore.model.run import Carried, added
 from ptexplore.model.trace import CopyRef, Dispatch, Hop, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.resolve.dispatch.schema import only_asks
@@ -36,6 +37,7 @@ from ptexplore.view.trace.choices import choices, chooser_of
 from ptexplore.view.trace.costs import Costs, costs_of
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING, how_timed
+from ptexplore.view.trace.hop_weights import figures, weights_shown
 from ptexplore.view.trace.lines import formulas_of, launch_details, left_out, lines_of
 from ptexplore.view.trace.memory_layouts import copied, elements, of_arguments, of_copy
 from ptexplore.view.trace.page import IN_CALL, NextStep, Options, ScreenRow, TraceView, in_words, percent
@@ -151,6 +153,8 @@ def path_view(trace: Trace, options: Options, session: Session | None) -> TraceV
     flat = list(_with_times(_flat(steps), trace))
     rows = tuple(_with_own(flat, maker.whole) if not costs.timed else _with_parts_of_calls(flat, costs))
     in_calls = any(row.cells for row in rows)
+    weights = weights_shown(hops, "path")
+    rows, weighed = _with_weights(rows, flat, weights, hops) if weights else (rows, ())
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trace.ending is not None:
         left = left_here(trace, trace.ending)
@@ -175,7 +179,7 @@ def path_view(trace: Trace, options: Options, session: Session | None) -> TraceV
         left_out=about_this(remarks),
         explained=explained(remarks),
         name="what ran, in order",
-        columns=(IN_CALL,) if in_calls else (),
+        columns=(*((IN_CALL,) if in_calls else ()), *weighed),
         view="path",
         table=in_words(rows),
         legend=legend(trace, rows),
@@ -267,6 +271,31 @@ def _with_parts_of_calls(given: Sequence[tuple[ScreenRow, _Step]], costs: Costs)
         calls = sum(costs.calls.get(hop, 0) for hop in step.hops) if row.times > 1 else around
         part = percent(step.cost / calls) if calls and row.share is not None else ""
         yield replace(shown, share=None, cells=(part,))
+
+
+def _with_weights(
+    rows: Sequence[ScreenRow],
+    flat: Sequence[tuple[ScreenRow, _Step]],
+    weights: Mapping[int, Carried],
+    hops: Sequence[Hop],
+) -> tuple[tuple[ScreenRow, ...], tuple[str, ...]]:
+    """Returns the rows with a cell for each weight, and the headings of these cells."""
+
+    def of(step: _Step) -> Mapping[str, str]:
+        if not step.hops:
+            return {}
+        numbers = set(step.hops)
+        # The hops of a row for several others can be inside one another.
+        counted = step.hops if step.row.hop is not None else [h.id for h in outermost(hops, lambda h: h.id in numbers)]
+        return figures(added(weights[number] for number in counted if number in weights))
+
+    cells = [of(step) for _, step in flat]
+    headings = tuple(dict.fromkeys(heading for known in cells for heading in known))
+    before = max(len(row.cells) for row in rows)
+    return tuple(
+        replace(row, cells=(*row.cells, *[""] * (before - len(row.cells)), *(known.get(name, "") for name in headings)))
+        for row, known in zip(rows, cells, strict=True)
+    ), headings
 
 
 def _holds_counted(rows: Sequence[ScreenRow], number: int) -> bool:

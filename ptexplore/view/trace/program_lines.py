@@ -5,7 +5,7 @@ Lines of installed packages are shown only if `only` asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -13,8 +13,8 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
-from ptexplore.model.program import CallPath, Program
-from ptexplore.model.run import Weighed, total
+from ptexplore.model.program import Program
+from ptexplore.model.run import CARRIED, Weighed
 from ptexplore.model.trace import Session, Trace
 from ptexplore.resolve.places.precision import of_yours
 from ptexplore.view.trace.around import about_this, explained, legend, title_of, to_legend
@@ -25,10 +25,13 @@ from ptexplore.view.trace.line_figures import (
     LineFigures,
     LinePlace,
     LinesOfProgram,
+    Measured,
     figures_of,
     in_order,
-    is_of_package,
-    shown_file,
+    names,
+    shown_files,
+    shown_functions,
+    sum_of,
 )
 from ptexplore.view.trace.modules import uncounted
 from ptexplore.view.trace.page import Options, ScreenRow, TraceView, in_words
@@ -40,7 +43,6 @@ from ptexplore.view.words.trace_remarks import worded
 FEW = 40  # up to so many lines, each has a row.
 MOST = 60  # of more lines, at most so many have rows: the costliest.
 MOST_ASKED_FOR = 300  # the same with `only`.
-NOTABLE = 0.1  # a cost with a larger share of bounds is a bound.
 HOT = 0.01  # then a line with a row has at least this part of the run.
 INDENT = " " * 7  # of a line's text, after its number
 OWN = "self"  # the heading of the time outside of your other lines
@@ -54,7 +56,7 @@ def program_lines(trace: Trace, options: Options, session: Session | None) -> Tr
     """
     program = trace.recorded
     run = program_run(trace, session)
-    lines = figures_of(program, _shown(program, options.only))
+    lines = figures_of(program, shown_functions(program, options.only))
     wanted = [given for given in lines.figures.items() if _is_wanted(*given, options.only)]
     if options.only is not None and not wanted:
         raise _nothing_named(program, options.only)
@@ -62,7 +64,7 @@ def program_lines(trace: Trace, options: Options, session: Session | None) -> Tr
     shown = _costliest(wanted, whole, MOST if options.only is None else MOST_ASKED_FOR)
     columns = columns_of(run)
     text = {(source.file, line): words for source in program.sources for line, words in source.lines}
-    table = _Table(columns, text, shown)
+    table = _Table(columns, text, shown, shown_files(place.file for place, _ in wanted))
     rows = [row for _, given in _by_file(wanted) for row in table.file(given)]
     left = [] if options.only is not None else _rest(lines, run.whole.cost, table)
     facts = (
@@ -95,31 +97,11 @@ def program_lines(trace: Trace, options: Options, session: Session | None) -> Tr
     )
 
 
-def _shown(program: Program, only: str | None) -> Callable[[CallPath], bool]:
-    """Returns a function that says whether the lines of a path's function are shown: yours, or what `only` names.
-
-    If no function is yours, as in a program of an installed package, all are shown.
-    """
-    users = [path for path in program.paths if path.kind == "user" and path.file is not None]
-    is_all = all(map(is_of_package, users))
-
-    def is_shown(path: CallPath) -> bool:
-        if path.kind != "user" or path.file is None:
-            return False
-        return is_all or not is_of_package(path) or (only is not None and _names(path.file, path.name, only))
-
-    return is_shown
-
-
-def _names(file: str, function: str, only: str) -> bool:
-    return only.lower() in file.lower() or only.lower() in function.lower()
-
-
 def _is_wanted(place: LinePlace, figures: LineFigures, only: str | None) -> bool:
     """Whether a line is one of those that were asked for. A function without work of its own has no row."""
     if place.function and figures.own == NOTHING:
         return False
-    return only is None or _names(place.file, figures.function, only)
+    return only is None or names(place.file, figures.function, only)
 
 
 def _nothing_named(program: Program, only: str) -> PtexploreError:
@@ -137,8 +119,8 @@ def _costliest(wanted: Sequence[_Given], whole: Weighed, most: int) -> frozenset
 
     def part(given: _Given) -> float:
         figures = given[1]
-        measured = ((figures.whole.cost, whole.cost), (figures.whole.backward, whole.cost),
-                    (figures.whole.saved, whole.saved), (figures.whole.device, whole.device))  # fmt: skip
+        carried = ((getattr(figures.whole, weight), getattr(whole, weight)) for weight in CARRIED)
+        measured = ((figures.whole.cost, whole.cost), (figures.whole.backward, whole.cost), *carried)
         return max(value / of if of else 0.0 for value, of in measured)
 
     hot = sorted(((part(given), given[0]) for given in wanted), key=lambda held: -held[0])
@@ -158,11 +140,12 @@ def _by_file(wanted: Sequence[_Given]) -> list[tuple[str, list[_Given]]]:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Makes the rows: with these columns, the text of lines by file and number, and the lines that have rows."""
+    """Makes the rows: with these columns, the text of lines by file and number, the lines with rows, names of files."""
 
     columns: tuple[Column, ...]
     text: dict[tuple[str, int], str]
     shown: frozenset[LinePlace]
+    names: dict[str, str]
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -174,7 +157,7 @@ class _Table:
         """Yields the rows of a file: its sums, its lines, and a row for each group of lines without rows."""
         file = given[0][0].file
         yield ScreenRow(
-            shown_file(file),
+            self.names[file],
             cells=self.sums_of(given),
             heading=True,
             place=of_yours(file, 1),
@@ -188,9 +171,9 @@ class _Table:
 
     def sums_of(self, given: Sequence[_Given]) -> tuple[str, ...]:
         """Formats the sums over several lines."""
-        own, bound = total(figures.own for _, figures in given), sum(figures.own_bound for _, figures in given)
-        time, cost, *others = self.sums(own)
-        return (time, _signed(cost, bound, own), *others)
+        own = sum_of(figures.of_own for _, figures in given)
+        time, cost, *others = self.sums(own.known)
+        return (time, _signed(cost, own), *others)
 
     def sums(self, own: Weighed) -> tuple[str, ...]:
         """Formats a sum over several lines. It has no time: the time of one line can contain the time of another."""
@@ -207,7 +190,7 @@ class _Table:
         without = ("backward",) if figures.runs_nodes else ()
         time, *others = cells(self.columns, figures.whole if not place.function else figures.own, *without)
         own, *_ = cells(self.columns, figures.own)
-        time, own = _signed(time, figures.bound, figures.whole), _signed(own, figures.own_bound, figures.own)
+        time, own = _signed(time, figures.of_whole), _signed(own, figures.of_own)
         sign = AT_LEAST if figures.at_least else ""
         shown = ("" if place.function else time, own, *others)
         if place.function:
@@ -220,9 +203,9 @@ class _Table:
         )
 
 
-def _signed(cell: str, bound: int, weighed: Weighed) -> str:
-    """Returns the cell of a cost, with a sign if more than a notable part of the cost is a bound."""
-    return f"{AT_MOST}{cell}" if cell and bound > NOTABLE * weighed.cost else cell
+def _signed(cell: str, measured: Measured) -> str:
+    """Returns the cell of a cost, with a sign if the cost is a bound."""
+    return f"{AT_MOST}{cell}" if cell and measured.is_bound else cell
 
 
 def _rest(lines: LinesOfProgram, whole: int, table: _Table) -> list[ScreenRow]:

@@ -45,7 +45,6 @@ from ptexplore.view.trace.screen import place_of
 
 ROWS = 30  # of operators: the costliest
 PLACES = 2  # places in your code that a row names
-SHOWN = ("cost", "calls", "saved", "device")  # the weights that have a column
 
 
 def program_operators(trace: Trace, options: Options, _session: Session | None) -> TraceView:
@@ -59,7 +58,7 @@ def program_operators(trace: Trace, options: Options, _session: Session | None) 
     operators = Operators(
         ways=ways,
         whole=whole,
-        columns=tuple(column for column in columns_of(run) if column.weight in SHOWN),
+        columns=columns_of(run, "operators of a program"),
         facts=(beside.TorchRan(version=trace.torch.version, remarks=(one_run, times)),),
         left_out=(*(uncounted(run) if any(way.saved for way in ways) else ()), *on_device(program)),
         next_steps=(

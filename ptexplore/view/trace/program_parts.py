@@ -15,7 +15,7 @@ from ptexplore.model import trace_remarks as beside
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
 from ptexplore.model.program_order import began
-from ptexplore.model.run import OwnOperators, PartKind, Run, Unweighed
+from ptexplore.model.run import OwnOperators, PartKind, Run, Unweighed, known_weights
 from ptexplore.model.trace import Session, Trace
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.alike import Shapes
@@ -156,10 +156,9 @@ def own_operators(
         cost=time_without_python(calls),
         routes=(calls.route,),
         operators=calls.calls * by_it,
-        saved=calls.saved,
         backward=backward,
         first=first,
-        device=sum(calls.device),
+        **known_weights({**(calls.weights or {}), "device": sum(calls.device)} if calls.device else calls.weights),
     )
     yield number, own
     for inner, count in beside.items():
@@ -344,8 +343,13 @@ def _kind(path: CallPath) -> PartKind | None:
     return row.part if row is not None else None
 
 
+def is_compilation(path: CallPath) -> bool:
+    """Whether a path ends at a function of torch.compile that compiles something."""
+    return _kind(path) == "compiling"
+
+
 def _name(path: CallPath) -> str:
-    if _kind(path) == "compiling":
+    if is_compilation(path):
         return COMPILING
     if path.kind == "torch" and (path.file or "").endswith("autograd/__init__.py"):
         return f"torch.autograd.{path.name}"

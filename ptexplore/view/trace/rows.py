@@ -13,6 +13,7 @@ from ptexplore.model import trace_remarks as says
 from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Made, Unrolling, each, folded, unrolled
 from ptexplore.model.places import TreeInfo
+from ptexplore.model.run import Carried, added
 from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.line import Line
@@ -22,6 +23,7 @@ from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.backward_start import with_result_as_it
 from ptexplore.view.trace.choices import choices
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
+from ptexplore.view.trace.hop_weights import weights_shown
 from ptexplore.view.trace.lines import (
     brief_places,
     caught,
@@ -61,6 +63,7 @@ def tree_view(trace: Trace, options: Options, session: Session | None = None) ->
         place = replace(place, levels=levels)
     may_have_row = {hop.id for hop in walk(hops)}
     place = replace(place, choices=choices(trace.hops, may_have_row.__contains__))
+    place = replace(place, weights=weights_shown(trace.hops, "tree"))
     rows, helpers = prune(hops, place, full=options.full)
     if options.only:
         rows = only(rows, options.only.lower())
@@ -184,7 +187,7 @@ def _shaped(row: TraceRow, place: RowContext) -> TraceRow:
     In a full tree, rows with children are alike only if their figures are equal.
     """
     inside = tuple((child.shape, child.times) for child in row.children)
-    counts = (row.instructions, row.inside) if place.full and row.children else None
+    counts = (row.instructions, row.inside, *row.weights.items()) if place.full and row.children else None
     return replace(row, shape=place.shapes.number(row.alike(), inside, counts))
 
 
@@ -195,7 +198,7 @@ def _one_of(row: TraceRow, equal: TraceRow) -> TraceRow:
 def _sum(row: TraceRow, equal: TraceRow) -> Unrolling[TraceRow]:
     """Adds two rows that are alike. The sum keeps the hop number of the first row."""
     children = yield each(_sum(*pair) for pair in zip(row.children, equal.children, strict=True))
-    return replace(row.plus(equal), children=children)
+    return replace(row.plus(equal), children=children, weights=added((row.weights, equal.weights)))
 
 
 def shown_frames(rows: Iterable[TraceRow]) -> int:
@@ -258,7 +261,8 @@ class RowContext:
     with everything below them; if there are any, hops that lead to them show only their names. `hidden`: by hop id, how
     many frames directly below it are not shown. `left`: ids of hops that the error propagated out of. `working`: ids of
     hops inside which something ran that has a row. `levels`: by hop id, how many levels of a recursive function the hop
-    stands for. `choices`: by hop id, what chose the code that ran. `full`: every hop has a row.
+    stands for. `choices`: by hop id, what chose the code that ran. `weights`: by hop id, what everything inside weighs.
+    `full`: every hop has a row.
     """
 
     depth: int = 0
@@ -269,6 +273,7 @@ class RowContext:
     working: frozenset[int] = frozenset()
     levels: Mapping[int, int] = field(default_factory=dict)
     choices: Mapping[int, tuple[Detail, ...]] = field(default_factory=dict)
+    weights: Mapping[int, Carried] = field(default_factory=dict)
     full: bool = False
     shapes: Shapes = field(default_factory=Shapes)
 
@@ -306,6 +311,8 @@ def _pruned(hops: Iterable[Hop], place: RowContext, *, full: bool) -> Pruned[tup
             hidden += sum(helper.kind in ("python", "binding") for helper in walk([hop]))
             continue
         row, hidden_below = yield _row(hop, place, full=complete)
+        if hop.id in place.weights:
+            row = replace(row, weights=place.weights[hop.id])
         if hop.id in place.levels:
             count = place.levels[hop.id]
             in_turn = Line("reason", worded(says.CallsInTurn(few=count)))

@@ -6,15 +6,22 @@ are instructions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.nesting import Unrolling, folded, unrolled
 from ptexplore.model.program import NODES, CallPath, OperatorCalls, Program
+from ptexplore.model.run import Carried, added
 from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.model.traced import TracedName
-from ptexplore.view.trace.program_parts import operator_name, time_without_python, times_elsewhere
+from ptexplore.view.trace.line_figures import shown_functions
+from ptexplore.view.trace.program_parts import (
+    operator_name,
+    time_without_python,
+    times_elsewhere,
+)
 from ptexplore.view.trace.screen import stepped
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.trace_remarks import all_in_words
@@ -33,17 +40,18 @@ class StackFrame:
     line: int | None = None
 
 
-FOLDING = StackFrame("ptexplore records", "ptexplore")  # it folds recorded calls while no other frame is open
+RECORDING = StackFrame("ptexplore records", "ptexplore")  # its time is in no other frame
 
 
 @dataclass(frozen=True, slots=True)
 class StackNode:
-    """A frame in the tree: the number of calls, and its own weight without the frames inside it."""
+    """A frame in the tree: the number of calls, its own cost and its further weights without the frames inside it."""
 
     frame: StackFrame
     own: int
     calls: int
     children: tuple[StackNode, ...] = ()
+    weights: Carried = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -114,25 +122,54 @@ def _threads(program: Program, name: str) -> Iterator[StackNode]:
     rows: dict[int, list[OperatorCalls]] = {}
     for calls in program.calls:
         rows.setdefault(calls.path, []).append(calls)
+    texts = {(source.file, line): text for source in program.sources for line, text in source.lines}
+    is_yours = shown_functions(program)
     # A path comes after its parent path. In reverse order, children are made before their parent.
     made: dict[int, StackNode] = {}
     spans: dict[int, int] = {}
+    recording = Counter[int]()  # the time of recording in a path and in all paths inside it
     for number in range(len(program.paths) - 1, -1, -1):
-        path = program.paths[number]
+        path, given = program.paths[number], rows.get(number, ())
         children = [child for child in inside.get(number, ()) if program.paths[child].kind != "thread"]
         within = sum(spans[child] - program.paths[child].inside for child in children)
-        within += sum(calls.time for calls in rows.get(number, ()))
+        within += sum(calls.time for calls in given)
         own = max(path.time - within, 0)
         spans[number] = own + within
-        nodes = (*(made[child] for child in children), *_operators(program, rows.get(number, ())))
-        if not number and program.folding:
-            folding = min(program.folding, own)
-            own -= folding
-            nodes = (*nodes, StackNode(FOLDING, folding, 1))
+        folding = min(program.folding, own) if not number else 0  # calls are folded in the program's own time
+        cost = max(own - folding - path.recording, 0)
+        recording[number] = own - cost + sum(recording[child] for child in children)
+        nodes = [(program.paths[child].line, made[child]) for child in children]
+        nodes += [(calls.line, node) for calls, node in _operators(program, given)]
+        if is_yours(path):
+            nodes = _by_line(path, nodes, texts)
         frame = StackFrame(name, "program") if not number else _frame(path)
-        made[number] = StackNode(frame, own, path.calls, nodes)
-    yield made[0]
-    yield from (made[child] for child in inside.get(0, ()) if program.paths[child].kind == "thread")
+        made[number] = StackNode(frame, cost, path.calls, tuple(node for _, node in nodes))
+    tops = (0, *(child for child in inside.get(0, ()) if program.paths[child].kind == "thread"))
+    for number in tops:
+        node = made[number]
+        beside = (StackNode(RECORDING, recording[number], 1),) if recording[number] else ()
+        yield replace(node, children=(*node.children, *beside))
+
+
+_OnLine = tuple[int | None, StackNode]  # what a function called, with the line of the call if it is known
+
+
+def _by_line(path: CallPath, nodes: Iterable[_OnLine], texts: Mapping[tuple[str, int], str]) -> list[_OnLine]:
+    """Puts everything that a function called into frames for its lines, in the order of the lines."""
+    by_line: dict[int, list[StackNode]] = {}
+    others: list[_OnLine] = []
+    for line, node in nodes:
+        if line is None:
+            others.append((line, node))
+        else:
+            by_line.setdefault(line, []).append(node)
+    file = _frame(path).file
+    lines: list[_OnLine] = []
+    for line, inside in sorted(by_line.items()):
+        text = texts.get((path.file or "", line), "").strip()
+        frame = StackFrame(text or f"line {line}", "line", file, line)
+        lines.append((line, StackNode(frame, 0, sum(node.calls for node in inside), tuple(inside))))
+    return [*lines, *others]
 
 
 def _frame(path: CallPath) -> StackFrame:
@@ -152,15 +189,18 @@ def _name(path: CallPath) -> str:
     return f"{path.type}.{path.name.rpartition('.')[2]}" if path.type else path.name
 
 
-def _operators(program: Program, rows: Sequence[OperatorCalls]) -> Iterator[StackNode]:
-    """Yields one frame for each name among a path's own operators and the backward nodes that ran in it."""
-    by_name: dict[tuple[str, str], list[OperatorCalls]] = {}
+def _operators(program: Program, rows: Sequence[OperatorCalls]) -> Iterator[tuple[OperatorCalls, StackNode]]:
+    """Yields a path's own operators and the nodes of backward that ran in it: one frame for each name and line."""
+    by_name: dict[tuple[str, str, int | None], list[OperatorCalls]] = {}
     for calls in rows:
         kind = program.kinds[program.routes[calls.route].kind]
-        by_name.setdefault(("node" if kind.type in NODES else "op", operator_name(kind)), []).append(calls)
-    for (kind_of_frame, name), held in by_name.items():
+        named = ("node" if kind.type in NODES else "op", operator_name(kind), calls.line)
+        by_name.setdefault(named, []).append(calls)
+    for (kind_of_frame, name, _), held in by_name.items():
         own = sum(time_without_python(calls) for calls in held)
-        yield StackNode(StackFrame(name, kind_of_frame), own, sum(calls.calls for calls in held))
+        weights = added(calls.weights for calls in held)
+        node = StackNode(StackFrame(name, kind_of_frame), own, sum(calls.calls for calls in held), (), weights)
+        yield held[0], node
 
 
 # --- a trace that was stepped ---
@@ -177,7 +217,7 @@ def _stepped(hop: Hop, inside: tuple[_Weighed, ...]) -> _Weighed:
     within = sum(total for _, total in children)
     own = max(hop.instructions - within, 0)
     frame = StackFrame(hop.name, hop.kind, hop.source.path, hop.source.line)
-    return ((StackNode(frame, own, hop.calls, tuple(child for child, _ in children)), own + within),)
+    return ((StackNode(frame, own, hop.calls, tuple(child for child, _ in children), hop.weights or {}), own + within),)
 
 
 def merged(nodes: Iterable[StackNode]) -> tuple[StackNode, ...]:
@@ -193,5 +233,6 @@ def _merged(nodes: Iterable[StackNode]) -> Unrolling[tuple[StackNode, ...]]:
     for held in by_frame.values():
         children = yield _merged(child for node in held for child in node.children)
         own, calls = sum(node.own for node in held), sum(node.calls for node in held)
-        made.append(replace(held[0], own=own, calls=calls, children=children))
+        weights = added(node.weights for node in held)
+        made.append(replace(held[0], own=own, calls=calls, children=children, weights=weights))
     return tuple(made)

@@ -225,8 +225,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "index-out-of-bounds": Explained(
         "a dimension of n elements has the indices 0 to n - 1; brackets also take -n to -1, which count from its end",
-        "print min() and max() of the indices, and the shape; if tensors are the indices, the given number counts"
-        " these tensors, a mask once for each of its dimensions",
+        "print min() and max() of the indices, and the shape. If you index by several tensors, the number in the"
+        " message counts these tensors; a mask counts once for each of its dimensions",
     ),
     "inferred-size": Explained(
         "view and reshape keep the number of elements, and compute the size for -1 from the other sizes: the"
@@ -369,8 +369,8 @@ ENGLISH: dict[str, Explained] = {
         "use .any() or .all(), and & for `and`; for a loss, call nn.MSELoss()(x, y): the class itself takes options",
     ),
     "no-parameters": Explained(
-        "the optimizer got no parameters. The list is empty, or the module has none or keeps them in a plain list or"
-        " dict, or parameters() was read before, which works only once",
+        "the optimizer got no parameters. The list is empty, or the module has no parameters, or they are in a plain"
+        " list or dict. Or parameters() was read before: it can be read only once",
         "use nn.ModuleList, nn.ModuleDict or nn.ParameterList instead of list and dict",
     ),
     "recomputed-otherwise": Explained(
@@ -2081,8 +2081,1442 @@ ENGLISH: dict[str, Explained] = {
     ),
     "getter-raised": Explained(
         "{owner} has {name}: its getter raised an AttributeError. Python drops that error and calls __getattr__,"
-        " which raised this one",
+        " and __getattr__ raised the error of this message",
         "{owner}.{name}.{function}(self) shows the getter's own error",
+    ),
+    "gather-dimensions": Explained(
+        (
+            "gather and scatter read one position of the index for each position of the result, so the index"
+            " has as many dimensions as the tensor"
+        ),
+        (
+            "index.unsqueeze(-1), and expand() to the positions that are wanted; take_along_dim broadcasts the"
+            " index by itself"
+        ),
+    ),
+    "unflatten-sizes": Explained(
+        ("unflatten splits one dimension of {size} elements; the given sizes ({given}) must multiply to {size}"),
+        ("use -1 for one of the sizes, which is then computed"),
+    ),
+    "number-joined": Explained(
+        ("cat joins along a dimension that exists, and the tensor at position {given} has none: it is one number"),
+        ("torch.stack makes a new dimension for numbers; or x.unsqueeze(0)"),
+    ),
+    "batch-counts": Explained(
+        (
+            "the product of two batches multiplies matrix by matrix: both need as many in dimension 0, and"
+            " they have {given} and {size}. It does not broadcast"
+        ),
+        ("torch.matmul (@) broadcasts the dimensions before the last two; or expand the smaller one"),
+    ),
+    "vector-sizes": Explained(
+        (
+            "the product of two vectors adds the products of their elements in pairs; they have {given} and"
+            " {size} elements"
+        ),
+        ("print both shapes; torch.outer multiplies all pairs"),
+    ),
+    "addmv-dimensions": Explained(
+        (
+            "mv and addmv take a matrix (2 dimensions) and a vector (1 dimension). The numbers of dimensions"
+            " were {given}: first the added vector, then matrix and vector"
+        ),
+        ("torch.matmul (@) takes other numbers of dimensions"),
+    ),
+    "einsum-subscripts": Explained(
+        (
+            "each dimension of an operand needs one letter: operand {name} (from 0) has {size} dimensions, and"
+            " {given} letters"
+        ),
+        ("print its shape; '...' stands for dimensions without a letter"),
+    ),
+    "linalg-dtype": Explained(
+        ("torch.linalg computes in float32, float64 and complex numbers; this operator has no code for {given}"),
+        ("x.float(), and convert the result; under autocast, with torch.autocast(device_type, enabled=False)"),
+    ),
+    "sampled-too-many": Explained(
+        ("each class is drawn at most once, so there are no more draws than classes"),
+        ("replacement=True, or fewer samples"),
+    ),
+    "nothing-to-sample": Explained(
+        ("a row of the weights has no entry above 0, so nothing can be drawn from it"),
+        (
+            "look for rows that are all 0: (p.sum(-1) == 0).any(); a mask or a filter (top-k, top-p) may have"
+            " removed everything"
+        ),
+    ),
+    "probabilities-dimensions": Explained(
+        ("multinomial takes one row of weights, or a matrix with a row for each draw"),
+        ("p.reshape(-1, p.shape[-1]); in text generation logits[:, -1, :] leaves a matrix"),
+    ),
+    "negative-deviation": Explained(
+        ("a standard deviation is negative"),
+        ("a network that gives one needs softplus or exp on it; a variance needs sqrt"),
+    ),
+    "empty-range": Explained(
+        ("random integers are drawn from {given} up to, and without, {size}: no number is in that range"),
+        ("the upper bound is often a length that is 0 here (an empty list or data set); print it"),
+    ),
+    "step-sign": Explained(
+        ("arange goes from start to end in steps, and the step leads away from the end"),
+        ("a negative step if end is smaller than start; print the three numbers"),
+    ),
+    "truth-of-none": Explained(
+        ("if, and, or and bool() ask an empty tensor whether it is true: it has no value"),
+        ("ask one question: x.numel() > 0, x.any(), x is not None"),
+    ),
+    "dtype-of-numpy": Explained(
+        ("numpy has no dtype for {dtype}"),
+        ("x.float().numpy()"),
+    ),
+    "byte-order": Explained(
+        (
+            "the array was read from a file with the bytes of each number in the other order (dtype '>f4', as"
+            " in FITS, HDF5 or TIFF files)"
+        ),
+        ("array.astype(array.dtype.newbyteorder('='))"),
+    ),
+    "shape-of-object": Explained(
+        (
+            "torch.tensor reads numbers, arrays, and sequences of them; an object of the class {given} says"
+            " that it is a sequence, but its elements cannot be read by number"
+        ),
+        ("convert it first: for pandas torch.tensor(x.values) or x.to_numpy()"),
+    ),
+    "integer-overflows": Explained(
+        ("an integer of Python does not fit into 64 bits"),
+        (
+            "print the number: a hash, an id or a seed may be larger; for a mask use float('-inf') or"
+            " torch.finfo(dtype).min"
+        ),
+    ),
+    "step-of-slice": Explained(
+        ("a tensor's slice goes forwards only: its strides cannot be negative, as numpy's can"),
+        ("x.flip(0) for x[::-1]"),
+    ),
+    "assigned-class": Explained(
+        ("x[…] = value takes a number or a tensor, and the value is a {given}"),
+        ("torch.as_tensor(value, dtype=x.dtype, device=x.device)"),
+    ),
+    "index-class": Explained(
+        ("an index is a {given}, which does not count positions"),
+        ("an integer: n // 2 in place of n / 2, int(x); a tensor of positions needs integers"),
+    ),
+    "padding-pairs": Explained(
+        (
+            "pad takes two numbers (before, after) for each dimension, from the last one to the first, and no"
+            " more pairs than dimensions"
+        ),
+        ("print the shape; a dimension of the batch or of the channels may be missing"),
+    ),
+    "double-registration": Explained(
+        (
+            "a library of operators was loaded twice into one process: as two versions, as a wheel and a"
+            " build, or by a notebook's cell that ran again"
+        ),
+        (
+            "restart the process; find the copies with pip list and in sys.path; for one's own operators"
+            " TORCH_LIBRARY_FRAGMENT, or torch.library.Library(name, 'FRAGMENT')"
+        ),
+    ),
+    "current-device": Explained(
+        ("the tensors must be on the GPU that is current in this thread; one of them is on the CPU or on another GPU"),
+        (
+            "move the index to the device of the weight (an nn.Embedding and its input);"
+            " torch.cuda.set_device(n) chooses the current GPU"
+        ),
+    ),
+    "fft-half-size": Explained(
+        ("on the GPU a Fourier transform of half-precision numbers takes sizes that are powers of two"),
+        ("x.float() before it (also under autocast), or pad to a power of two"),
+    ),
+    "detached-view": Explained(
+        (
+            "detach_() would cut the tensor out of the graph, but it shares its memory with another tensor"
+            " that stays in it"
+        ),
+        ("x = x.detach(), which makes a new tensor"),
+    ),
+    "function-saved-class": Explained(
+        ("save_for_backward keeps tensors; argument {size} is a {given}"),
+        ("keep other objects as attributes: ctx.n = n"),
+    ),
+    "function-no-backward": Explained(
+        (
+            "a class of torch.autograd.Function needs exactly one of backward and vjp, as a static method; it"
+            " has none or both"
+        ),
+        ("@staticmethod def backward(ctx, gradient) in that class; look at its spelling and its indentation"),
+    ),
+    "function-gave-class": Explained(
+        ("a hook, or the backward of a torch.autograd.Function, returned an object that is no tensor"),
+        ("return one tensor or None for each input of forward"),
+    ),
+    "gradient-not-numeric": Explained(
+        (
+            "gradcheck compares the gradient of backward with one from small differences of the inputs, and"
+            " they are apart"
+        ),
+        (""),
+        (
+            ("the inputs are float32, whose differences are too coarse", "x.double()"),
+            (
+                "the function is not differentiable at this point, or is random (dropout)",
+                "other inputs, a fixed seed, eval()",
+            ),
+            ("otherwise: the formula of backward is wrong there", "compare the two matrices in the message"),
+        ),
+    ),
+    "compressed-layout": Explained(
+        ("the operator has code for another sparse layout than {given}"),
+        ("convert it: x.to_sparse_csr(), x.to_sparse(), x.to_dense()"),
+    ),
+    "sparse-rebuilt": Explained(
+        (
+            "a sparse tensor of the layout {given} was pickled (for another process, or a file), and this"
+            " release cannot make it again from the pickle"
+        ),
+        ("send its parts (values and indices), or x.to_sparse() (COO)"),
+    ),
+    "sparse-dimensions": Explained(
+        (
+            "the indices have a row for each sparse dimension, and the values may have further dimensions; the"
+            " given size needs as many numbers as both together"
+        ),
+        (
+            "indices of the shape (sparse dimensions, number of values): transpose them (indices.t()) if each"
+            " row is one position"
+        ),
+    ),
+    "sparse-indices-shape": Explained(
+        ("the indices of a sparse tensor are a matrix: a row for each dimension, a column for each value"),
+        ("for one dimension indices.unsqueeze(0)"),
+    ),
+    "sparse-reshape": Explained(
+        ("a sparse tensor keeps positions, and reshape would have to compute all of them anew"),
+        ("x.to_dense().reshape(…), or compute the new indices and make a new sparse tensor"),
+    ),
+    "sparse-added-to": Explained(
+        ("the first operand is sparse and the second one dense; the other order is implemented"),
+        ("dense + sparse, or sparse.to_dense()"),
+    ),
+    "sparse-strides": Explained(
+        (
+            "a sparse tensor is three blocks of memory; something asked for its strides (a view, a layout"
+            " check, an operator for dense tensors)"
+        ),
+        ("x.to_dense() before it, or the operator of torch.sparse"),
+    ),
+    "nested-pointwise": Explained(
+        (
+            "two nested tensors have another ragged dimension each (j1, j2): torch compares the tensors of"
+            " offsets themselves, not their values. The shapes are {given} and {size}"
+        ),
+        (
+            "make the second one with the offsets of the first: torch.nested.nested_tensor_from_jagged(values,"
+            " offsets=x.offsets())"
+        ),
+    ),
+    "nested-view": Explained(
+        (
+            "view of a nested tensor keeps the batch and the ragged dimension as they are, and splits or joins"
+            " only the dimensions behind them"
+        ),
+        (
+            "x.values() is one dense tensor of all rows: change its shape, and make a nested tensor from it"
+            " with x.offsets()"
+        ),
+    ),
+    "no-fuser": Explained(
+        (
+            "fuse_modules joins a few series only (convolution, batch norm, ReLU; linear, ReLU; …), and the"
+            " given modules are none of them"
+        ),
+        (
+            "name modules that follow each other in forward, in this order; a conv with an activation other"
+            " than ReLU stays as it is"
+        ),
+    ),
+    "fused-in-training": Explained(
+        (
+            "a batch norm is put into the weights of the layer before it with its running statistics, which"
+            " eval() uses and train() does not"
+        ),
+        ("model.eval() before; for training, torch.ao.quantization.fuse_modules_qat"),
+    ),
+    "transforms-and-hooks": Explained(
+        (
+            "a transform of torch.func (grad, vjp, jacrev, hessian) meets hooks on saved tensors, which"
+            " checkpoint with use_reentrant=False and save_on_cpu set"
+        ),
+        ("leave one of the two out: no checkpoint inside or around the transform"),
+    ),
+    "causal-without-mask": Explained(
+        (
+            "in nn.MultiheadAttention is_causal=True only says that the mask is the causal one: the mask"
+            " itself must be given too"
+        ),
+        ("attn_mask=nn.Transformer.generate_square_subsequent_mask(n), or leave is_causal out"),
+    ),
+    "causal-and-mask": Explained(
+        ("scaled_dot_product_attention got a mask and is_causal=True: the second one makes a mask of its own"),
+        ("leave one out: put the causal part into the mask (tril), or drop the mask"),
+    ),
+    "attention-mask-dtype": Explained(
+        (
+            "a mask of attention is bool (True: this pair takes part), or has the dtype of the query and is"
+            " added to the scores"
+        ),
+        ("mask.bool() for zeros and ones, mask.to(query.dtype) for scores"),
+    ),
+    "probabilities-expected": Explained(
+        (
+            "the target has the same shape as the input, so cross_entropy reads it as probabilities of the"
+            " classes; those are floating-point numbers, and it is {given}"
+        ),
+        (
+            "class numbers: leave the class dimension out (target.argmax(1), target.squeeze(1)); one-hot rows:"
+            " target.float()"
+        ),
+    ),
+    "target-pixels": Explained(
+        (
+            "the target holds one class for each place of the input: its shape is the input's without"
+            " dimension 1, the classes"
+        ),
+        (
+            "F.interpolate the output to the size of the target, or the target (mode='nearest') to the size of"
+            " the output; squeeze a channel dimension of the target"
+        ),
+    ),
+    "ctc-batch": Explained(
+        ("ctc_loss takes one length for each sample; the batch is dimension 1 of log_probs (T, N, C)"),
+        ("log_probs.transpose(0, 1) if the batch comes first"),
+    ),
+    "ctc-blank": Explained(
+        ("blank is the number of a class, from 0 to C - 1, where C is the last dimension of log_probs (T, N, C)"),
+        ("one output of the network more than there are letters, or blank=0"),
+    ),
+    "interpolated-dimensions": Explained(
+        (
+            "interpolate takes a batch, channels, and one to three further dimensions; each mode has its"
+            " number of them (linear 1, bilinear and bicubic 2, trilinear 3)"
+        ),
+        ("x[None, None] adds the batch and the channels"),
+    ),
+    "interpolated-size": Explained(
+        ("size and scale_factor have one number for each dimension behind the batch and the channels"),
+        ("print the shape: a dimension of the batch or of the channels may be missing"),
+    ),
+    "interpolated-twice": Explained(
+        ("interpolate takes exactly one of size and scale_factor; both are given, or none"),
+        ("leave one out; None in place of a size comes often from a shape that is not known yet"),
+    ),
+    "channels-by-groups": Explained(
+        ("the channels are split into equal groups"),
+        (
+            "choose a number of groups that divides in_channels and out_channels (in a GroupNorm,"
+            " num_channels); groups=1 is no split"
+        ),
+    ),
+    "embedding-weight": Explained(
+        (
+            "an embedding got a weight that is no matrix: most often a parameter that FSDP or DeepSpeed (ZeRO"
+            " 3) keeps flat or empty between uses"
+        ),
+        (
+            "call the wrapped module, not its inner part; to read a weight of DeepSpeed,"
+            " deepspeed.zero.GatheredParameters, of FSDP summon_full_params"
+        ),
+    ),
+    "fsdp-state": Explained(
+        (
+            "FSDP keeps a state for each module it wraps, and this one was used at a wrong moment. Its"
+            " backward begins without its forward, or its parts are called by themselves"
+        ),
+        (
+            "run each forward through the outermost FSDP module; call backward once for it; no second use of a"
+            " wrapped module or of its weights outside of that forward"
+        ),
+    ),
+    "fsdp-group-dtypes": Explained(
+        ("the parameters of one FSDP group are gathered as one block, so they have one dtype; they have {given}"),
+        ("model.to(dtype) before fully_shard, or fully_shard the modules of the other dtype by themselves"),
+    ),
+    "rendezvous-scheme": Explained(
+        (
+            "the processes find each other by an address, and this build of torch has no way for addresses of"
+            " '{given}://'"
+        ),
+        ("init_method='env://' (with MASTER_ADDR and MASTER_PORT), 'tcp://host:port' or 'file:///path'"),
+    ),
+    "no-visible-gpu": Explained(
+        ("torch has CUDA, and the driver shows no GPU to this process"),
+        (
+            "nvidia-smi must list one; look at CUDA_VISIBLE_DEVICES (empty, or a number that does not exist);"
+            " a container needs --gpus all; in Colab choose a runtime with a GPU"
+        ),
+    ),
+    "lazy-parameters": Explained(
+        ("a lazy module (nn.LazyLinear, …) makes its parameters at its first forward, which did not run yet"),
+        ("run one batch through the model before it is wrapped, counted, or given to the optimizer"),
+    ),
+    "agent-stopped": Explained(
+        (
+            "torchrun itself got signal {given}: from the system that started the job (a limit of time, a"
+            " cancelled job), from a closed terminal (1), or from a person. Its workers end with it"
+        ),
+        ("look at the log of the job system; nohup, tmux or sbatch keep a run alive without the terminal"),
+    ),
+    "nccl-tensors": Explained(
+        ("NCCL sends dense tensors of a GPU; the given tensor is on the CPU, or sparse"),
+        ("x.to(device) before the call; or a group with gloo: init_process_group('cpu:gloo,cuda:nccl')"),
+    ),
+    "checkpoint-lacks": Explained(
+        (
+            "the checkpoint in the folder has no entry {name}: it was saved from a model with other names, or"
+            " without this part (an optimizer, a new layer)"
+        ),
+        (
+            "compare the names: FileSystemReader(path).read_metadata().state_dict_metadata.keys();"
+            " DefaultLoadPlanner(allow_partial_load=True) leaves missing ones as they are"
+        ),
+    ),
+    "mesh-too-large": Explained(
+        ("the mesh has {size} places, and {given} processes run"),
+        ("torchrun --nproc-per-node {size}, or a mesh whose sizes multiply to {given}"),
+    ),
+    "no-sharding-rule": Explained(
+        ("a DTensor knows for each operator which shards its result has; for {name} nothing is registered"),
+        ("x.full_tensor() or x.to_local() before it; another operator; a newer torch; register_sharding adds a rule"),
+    ),
+    "optimizer-class": Explained(
+        ("an optimizer takes parameters, or dicts with a key 'params'; among them is a {given}"),
+        (
+            "model.parameters(); for several models list(a.parameters()) + list(b.parameters()); without"
+            " named_ before torch 2.6"
+        ),
+    ),
+    "scheduler-over": Explained(
+        (
+            "OneCycleLR was made for {size} steps, and this is step {given}: scheduler.step() runs more often"
+            " than was planned"
+        ),
+        (
+            "total_steps = epochs × len(loader) if it is called after each batch; a run that continues keeps"
+            " the count of the old one"
+        ),
+    ),
+    "scheduler-steps": Explained(
+        ("{name} counts steps: it must be a positive integer of Python, and it is {given}"),
+        ("int(…): a division gives a float; len(loader) is 0 for an empty data set"),
+    ),
+    "sparse-gradients": Explained(
+        ("a gradient is sparse (from nn.Embedding(sparse=True)), and {name} updates dense ones only"),
+        ("sparse=False; or SparseAdam for that parameter in an optimizer of its own; SGD takes both kinds"),
+    ),
+    "dense-gradients": Explained(
+        (
+            "SparseAdam takes parameters with sparse gradients only (nn.Embedding(sparse=True)), and one of"
+            " them has a dense gradient"
+        ),
+        ("Adam for the other parameters, in an optimizer of their own"),
+    ),
+    "optimizer-value": Explained(
+        (
+            "the optimizer checks its settings: {name} is {given}. All must be at least 0, and betas also"
+            " below 1; a text of a configuration file or nan is refused too"
+        ),
+        ("pass a number: float('1e-4') for a text"),
+    ),
+    "nesterov": Explained(
+        ("nesterov=True computes with the momentum, which is 0 by default"),
+        ("SGD(…, momentum=0.9, nesterov=True), and no dampening"),
+    ),
+    "fused-parameters": Explained(
+        (
+            "the fused optimizer is one kernel for real tensors of a few devices: a parameter is complex, or"
+            " on another device (meta too)"
+        ),
+        ("fused=False, or move the model before the optimizer is made"),
+    ),
+    "autocast-device": Explained(
+        ("torch.autocast takes the kind of device (cuda, cpu, …), and this build has none called '{given}'"),
+        ("the kind without a number: device.type; a device of a plugin needs its package imported first"),
+    ),
+    "storage-tag": Explained(
+        (
+            "the file says on which device each tensor was, and this torch does not know that device: its"
+            " plugin is not imported, or the name in map_location is wrong"
+        ),
+        ("torch.load(f, map_location='cpu')"),
+    ),
+    "folder-missing": Explained(
+        ("torch.save does not make folders, and the folder of the given path is missing"),
+        ("os.makedirs(folder, exist_ok=True); a relative path begins at the folder in which the program runs"),
+    ),
+    "pickle-protocol": Explained(
+        (
+            "torch.load with weights_only=True reads the few pickle instructions that torch.save writes; the"
+            " file has another one ({given}). It was pickled by something else, or with a newer protocol"
+        ),
+        (
+            "if you trust its origin, torch.load(f, weights_only=False) or pickle.load; then save it again"
+            " with torch.save"
+        ),
+    ),
+    "checkpoint-key": Explained(
+        (
+            "the dict has no key {name}. The program that saved a checkpoint chose its keys; it may be the"
+            " state_dict itself, with the names of parameters as keys"
+        ),
+        ("print(checkpoint.keys()); if they are names of parameters, model.load_state_dict(checkpoint)"),
+    ),
+    "state-dict-as-module": Explained(
+        ("a dict with parameters is used as a model: torch.load gave the state_dict that was saved"),
+        ("make the model, then model.load_state_dict(torch.load(f))"),
+    ),
+    "iterable-options": Explained(
+        ("an IterableDataset decides its own order, so the DataLoader takes no {name} for it"),
+        ("shuffle inside of __iter__, or make it a Dataset with __getitem__ and __len__"),
+    ),
+    "split-lengths": Explained(
+        ("the lengths of random_split must add up to len(dataset)"),
+        (
+            "[n, len(dataset) - n] in place of two rounded products; fractions that add up to 1 are split by"
+            " torch: [0.8, 0.2]"
+        ),
+    ),
+    "tensors-of-dataset": Explained(
+        ("a TensorDataset takes row i of each tensor as sample i: all need the same first dimension"),
+        ("print the shapes of all: features and labels come from different splits, or one is transposed"),
+    ),
+    "dataset-without-item": Explained(
+        ("the class of the data set has no __getitem__"),
+        (
+            "look at its spelling (two underscores on each side) and its indentation: a function inside of"
+            " another one is no method"
+        ),
+    ),
+    "no-length": Explained(
+        ("len() was asked of an object of the class {given}, which has no __len__"),
+        (""),
+        (
+            (
+                "it is an IterableDataset, a generator, or a DataLoader of one: its length is not known",
+                "count in the loop, or write __len__; tqdm takes total=",
+            ),
+            (
+                "it is one value where a list was expected (a number in place of a list of numbers, None)",
+                "look where it is made",
+            ),
+        ),
+    ),
+    "argument-missing": Explained(
+        ("Python called {name}() without {given}, which has no default"),
+        (""),
+        (
+            (
+                "it is forward(): the call of a module passes its arguments to it",
+                "model(x, …) with each argument; an nn.Sequential passes exactly one",
+            ),
+            (
+                "it is a method, and self is missing: the class was called, not an object of it",
+                "make the object first: Net()(x)",
+            ),
+            (
+                "it is step(): ReduceLROnPlateau needs the measured value, LBFGS a closure",
+                "scheduler.step(loss), optimizer.step(closure)",
+            ),
+            (
+                "a library calls it: the two were written for different releases",
+                "compare the installed versions with its requirements",
+            ),
+        ),
+    ),
+    "arguments-too-many": Explained(
+        ("{name}() takes {size} and got {given}; in a method the object itself (self) counts as one"),
+        (
+            "look for a missing self in its definition, a tuple that is passed with a star, and arguments that"
+            " must be named"
+        ),
+    ),
+    "argument-unexpected": Explained(
+        ("{name}() does not take the argument {given} by name (or got it twice, also by position)"),
+        (
+            "look at the definition of {name}: the name may be another one. In code that is not yours, the"
+            " release is older or newer than the code expects"
+        ),
+    ),
+    "value-called": Explained(
+        ("brackets call a value of the class {given}, which is no function"),
+        (
+            "look for a name that hides a function (sum = 0, len = …), for a missing comma or operator before"
+            " the bracket, and for a property that is called (x.shape)"
+        ),
+    ),
+    "value-indexed": Explained(
+        ("square brackets read an element of a value of the class {given}, which has none"),
+        (""),
+        (
+            ("it is a DataLoader", "loader.dataset[i], or next(iter(loader))"),
+            (
+                "it is NoneType: a function gave nothing back (a missing return, a method that works in place)",
+                "look where the value is made",
+            ),
+            ("it is a function or a method: the brackets of the call are missing", "f()[0]"),
+        ),
+    ),
+    "value-iterated": Explained(
+        ("a loop, an unpacking or a star goes through a value of the class {given}, which cannot be gone through"),
+        ("print its type: a DataLoader gives batches, a model does not; next() needs iter(x)"),
+    ),
+    "unpacked-number": Explained(
+        ("the left side of the assignment (or of the loop) has another number of names than the right side has values"),
+        (
+            "print the value on the right: a shape with another number of dimensions, a data set that gives"
+            " three values, a model with two results"
+        ),
+    ),
+    "module-gone": Explained(
+        (
+            "the installed torch has no module torch.{name}. The code is for an older or a newer release"
+            " (torch._six ended with 1.13), or a file torch.py of yours hides torch"
+        ),
+        ("a newer release of the library that imports it; print(torch.__version__, torch.__file__)"),
+    ),
+    "hub-hash": Explained(
+        (
+            "the downloaded file has another checksum than its name says: the download was cut or changed (a"
+            " proxy), or the file was replaced"
+        ),
+        ("delete it (torch.hub.get_dir()) and load again, or download it by hand"),
+    ),
+    "hub-callable": Explained(
+        ("hubconf.py of that repository has no function {name}"),
+        ("torch.hub.list('owner/repository') lists them; force_reload=True fetches a newer copy"),
+    ),
+    "hub-branch": Explained(
+        ("the repository on GitHub has no branch, tag or commit {name}"),
+        (
+            "hub.load('owner/repository:branch', …) with a name that exists, or skip_validation=True if GitHub"
+            " refuses to answer"
+        ),
+    ),
+    "github-limit": Explained(
+        (
+            "torch.hub asks GitHub about the repository, and GitHub answers a limited number of questions in"
+            " an hour for one address"
+        ),
+        ("torch.hub.load(…, skip_validation=True), GITHUB_TOKEN in the environment, or wait"),
+    ),
+    "certificate": Explained(
+        (
+            "Python could not check the certificate of the server. It has no list of authorities (python.org's"
+            " Python on macOS), the clock is wrong, or a proxy uses its own certificate"
+        ),
+        (
+            "run Install Certificates.command on macOS; pip install -U certifi; add the proxy's authority to"
+            " SSL_CERT_FILE"
+        ),
+    ),
+    "image-class": Explained(
+        (
+            "a transform of torchvision got another kind of image than it takes: some take PIL images, some"
+            " tensors, Normalize a tensor of floats"
+        ),
+        (
+            "put ToTensor() (or v2.ToImage(), v2.ToDtype(torch.float32, scale=True)) at the place where the"
+            " kind changes: before Normalize, after the transforms of PIL"
+        ),
+    ),
+    "image-array": Explained(
+        ("PIL makes images of arrays of height × width (× 3 or 4) in uint8, and the array has another shape or dtype"),
+        (
+            "(x.permute(1, 2, 0) * 255).byte().cpu().numpy() for a tensor of channels × height × width from 0"
+            " to 1; torchvision.utils.save_image does that"
+        ),
+    ),
+    "export-assigned": Explained(
+        (
+            "forward writes a tensor to an attribute of the module (a cache, a counter); an exported graph"
+            " keeps such a state only in buffers"
+        ),
+        ("self.register_buffer(name, tensor) in __init__ and copy_ into it, or return the tensor instead"),
+    ),
+    "capture-random": Explained(
+        (
+            "random numbers are drawn (dropout) with the generator of a CUDA graph, and nothing is captured,"
+            " or another graph is. An earlier capture failed, or two run at once"
+        ),
+        ("look for the first error above; capture once, in one thread; a new process after a failed capture"),
+    ),
+    "donated-buffers": Explained(
+        (
+            "the compiled backward writes into tensors that it saved, to save memory, so it runs once:"
+            " retain_graph=True and create_graph=True are not possible with it"
+        ),
+        ("torch._functorch.config.donated_buffer = False before compiling, or leave retain_graph out"),
+    ),
+    "subclass-guessed": Explained(
+        (
+            "torch.compile compiles backward before it sees gradients, and guesses their kind: the gradient"
+            " that came is another kind (another sharding of a DTensor, a plain tensor, another subclass)"
+        ),
+        (
+            "let the compiled part end where the kind of its results is plain (to_local(), full_tensor()), or"
+            " compile the loss with it"
+        ),
+    ),
+    "triton-gpu-too-old": Explained(
+        (
+            "Inductor writes kernels in Triton, which needs a GPU of compute capability 7.0 (Volta) or newer;"
+            " {name} is older"
+        ),
+        ("torch.compile(backend='cudagraphs' or 'aot_eager'), or no compile"),
+    ),
+    "inductor-failed": Explained(
+        (
+            "Inductor, the compiler behind torch.compile, failed while it translated an operator ('target:'"
+            " names it). The error behind the name is Inductor's own: a defect there, or a kernel of yours that"
+            " it cannot read"
+        ),
+        (
+            "torch.compile(backend='aot_eager') shows whether it is Inductor; a newer torch;"
+            " torch.compiler.disable for the function with that operator"
+        ),
+    ),
+    "onnx-namespace": Explained(
+        (
+            "the exporter knows torch's operators; this one is of another library, or a"
+            " torch.autograd.Function of Python"
+        ),
+        (
+            "torch.onnx.register_custom_op_symbolic (TorchScript's exporter), custom_translation_table"
+            " (dynamo=True), or a static method symbolic() of the Function; else other operators"
+        ),
+    ),
+    "onnx-function-missing": Explained(
+        ("the exporter has no translation to ONNX for this operator with these arguments"),
+        ("a newer torch and onnxscript; custom_translation_table; other operators in the model"),
+    ),
+    "onnx-too-large": Explained(
+        ("an .onnx file is one protobuf message, which holds at most 2 GiB; the weights are larger"),
+        (
+            "export to a path, not to a buffer, so that the weights go into files beside it"
+            " (external_data=True); onnx.save_model(…, save_as_external_data=True)"
+        ),
+    ),
+    "onnxruntime-shape": Explained(
+        ("onnxruntime compares the input {name} with the shape in the file: the model was exported with fixed sizes"),
+        (
+            "export with dynamic_axes (or dynamic_shapes) for the dimensions that change, or pass inputs of"
+            " the exported shape"
+        ),
+    ),
+    "mps-empty": Explained(
+        ("a kernel of Metal got a tensor without elements, which it does not take"),
+        ("leave the call out for empty tensors (x.numel() == 0), or run it on the CPU"),
+    ),
+    "compiler-version": Explained(
+        (
+            "nvcc of CUDA {size} works with certain versions of {name}; the installed one ({given}) is {owner}"
+            " than they are"
+        ),
+        (
+            "install a compiler that it takes and name it: CC=gcc-11 CXX=g++-11, or in conda gxx_linux-64;"
+            " else another CUDA"
+        ),
+    ),
+    "nvcc-architecture": Explained(
+        (
+            "the extension is built for a kind of GPU that the installed nvcc (or this torch) does not know."
+            " nvcc is older than the GPU, or it dropped that old kind"
+        ),
+        (
+            "TORCH_CUDA_ARCH_LIST='8.6' with a kind that both know, or another CUDA toolkit: nvcc --version,"
+            " and CUDA_HOME leads to the right one"
+        ),
+    ),
+    "torch-headers-missing": Explained(
+        (
+            "the C++ compiler does not find the headers of torch. setup.py does not use"
+            " torch.utils.cpp_extension, or its isolated environment has no torch"
+        ),
+        (
+            "CppExtension and BuildExtension in setup.py, or include_paths() of torch.utils.cpp_extension; pip"
+            " install --no-build-isolation"
+        ),
+    ),
+    "extension-for-old-torch": Explained(
+        ("the source is written for an old torch: the folder THC ended with 1.11, AT_CHECK earlier"),
+        (
+            "a newer release of the extension; in its source ATen/cuda/CUDAContext.h for THC/THC.h, and"
+            " TORCH_CHECK for AT_CHECK"
+        ),
+    ),
+    "cuda-headers-missing": Explained(
+        (
+            "the compiler does not find a header of the CUDA toolkit (or of cuDNN, NCCL): only its libraries"
+            " are installed, or CUDA_HOME leads to another folder"
+        ),
+        ("install the whole toolkit of torch.version.cuda (in conda cuda-toolkit), and set CUDA_HOME"),
+    ),
+    "python-headers-missing": Explained(
+        ("the compiler does not find the headers of Python"),
+        ("install them: python3-dev (Debian, Ubuntu), python3-devel (Fedora), for the version that runs"),
+    ),
+    "windows-extension": Explained(
+        (
+            "Windows could not load the compiled module {name}, or a library that it needs: it was built for"
+            " another torch, Python or CUDA, or the C++ runtime is missing"
+        ),
+        (
+            "install that package again for this torch and Python; the Visual C++ redistributable; import"
+            " torch before it"
+        ),
+    ),
+    "extension-not-imported": Explained(
+        (
+            "a library tried to import its compiled part {name}, failed, and went on: the part was not built,"
+            " or not for this torch"
+        ),
+        (
+            "python -c 'from PACKAGE import {name}' shows its error; build the library again for this torch,"
+            " with CUDA_HOME set"
+        ),
+    ),
+    "library-too-old": Explained(
+        ("a library was built on a newer system: it asks for {given}, which the {name} that was loaded does not have"),
+        (
+            "in conda: conda install -c conda-forge libstdcxx-ng, and LD_LIBRARY_PATH=$CONDA_PREFIX/lib; else"
+            " a build for your system, or a newer system"
+        ),
+    ),
+    "openmp-twice": Explained(
+        (
+            "two copies of the OpenMP library are in one process: two packages (torch, numpy, scikit-learn, …)"
+            " brought their own"
+        ),
+        (
+            "install all of them from one source (all by pip, or all by conda) in a new environment;"
+            " KMP_DUPLICATE_LIB_OK=TRUE goes on, and can give wrong results"
+        ),
+    ),
+    "mkl-threads": Explained(
+        ("MKL should use Intel's threads, but {name} is loaded already, by a package that was imported before"),
+        ("MKL_THREADING_LAYER=GNU, or import numpy first"),
+    ),
+    "mkl-parts-differ": Explained(
+        (
+            "MKL loads a part of itself for your processor, and that part is of another release or missing:"
+            " two installations of MKL are mixed"
+        ),
+        ("install mkl again from one source (pip or conda) in a new environment; look at LD_LIBRARY_PATH"),
+    ),
+    "script-types": Explained(
+        ("in TorchScript a variable has one type: a branch or a second assignment gives it another one"),
+        ("another name for the second value; Optional[…] annotated at the first one; both branches with one type"),
+    ),
+    "script-statement": Explained(
+        ("TorchScript reads a part of Python, and this form is not in it: {name}"),
+        (
+            "write it in another way, torch.jit.ignore on the function, or torch.jit.trace, torch.export in"
+            " place of script"
+        ),
+    ),
+    "script-python-value": Explained(
+        (
+            "TorchScript compiles only names that it can see. This name is a function of Python without a"
+            " translation, a local of another scope, or a module that it cannot read"
+        ),
+        (
+            "an operator of torch for it; a module attribute or an argument for a value; torch.jit.ignore on"
+            " the function that uses it"
+        ),
+    ),
+    "script-module-index": Explained(
+        ("TorchScript knows the modules of a ModuleList one by one, so an index must be a number in the text"),
+        ("for layer in self.layers (or enumerate) in place of self.layers[i]"),
+    ),
+    "script-no-attribute": Explained(
+        (
+            "TorchScript knows the type of each value; the type here has no {name}: an argument without an"
+            " annotation is a Tensor for it"
+        ),
+        ("annotate the argument with its type (x: List[int]); an operator in place of a method of Python"),
+    ),
+    "pooling-padding": Explained(
+        ("pooling pads with at most half of the kernel: else a window could hold padding only"),
+        ("a smaller padding, or F.pad before the pooling"),
+    ),
+    "window-settings": Explained(
+        ("a convolution or a pooling got a kernel, a stride or a dilation below 1, or a padding below 0"),
+        ("print the settings: one that is computed from sizes, as size // n, is 0 for small inputs"),
+    ),
+    "bias-of-convolution": Explained(
+        ("a convolution adds one number to each of its {size} output channels, and the bias has the shape ({given})"),
+        ("a bias of {size} elements, or None"),
+    ),
+    "equation-shapes": Explained(
+        (
+            "in {name} = B the rows (or columns) of A and of B are the same equations; their shapes are"
+            " {given} and {size}"
+        ),
+        ("b.unsqueeze(-1) if B is one vector for each of several matrices"),
+    ),
+    "floating-only": Explained(
+        (
+            "the operator computes with floating-point numbers, and the tensor holds integers (or another"
+            " dtype that has no code)"
+        ),
+        ("x.float()"),
+    ),
+    "number-has-no-dimension": Explained(
+        ("the tensor is one number: it has no dimension 0"),
+        ("look where a dimension was lost ([0], squeeze(), a sum); x.reshape(1) or torch.atleast_1d(x)"),
+    ),
+    "stft-length": Explained(
+        (
+            "the window of the transform ({given} samples) is longer than the signal; {size} is its length"
+            " with padding, and the last dimension of the input is time"
+        ),
+        ("a smaller n_fft, or pad the signal; print the shape: channels may stand in the last dimension"),
+    ),
+    "halved-odd": Explained(
+        ("glu multiplies one half of a dimension with the sigmoid of the other: dimension {name} has {size} elements"),
+        ("twice as many channels before the glu as are wanted after it; dim= chooses the dimension"),
+    ),
+    "dimension-twice": Explained(
+        ("each dimension may be named once; a negative number is the same dimension as a positive one"),
+        ("print the list of dimensions: -1 is the last one"),
+    ),
+    "random-bounds": Explained(
+        ("a bound of the random integers does not fit into {dtype}"),
+        ("dtype=torch.int64, or smaller bounds"),
+    ),
+    "argument-kind": Explained(
+        ("the argument {name} of {owner} must be {size}, and it (or one of its elements) is {given}"),
+        (
+            "int(x) for a size or a dimension (n // 2 in place of n / 2, x.item() for a tensor of one"
+            " element); for tensors of sizes x.tolist()"
+        ),
+    ),
+    "operands": Explained(
+        ("Python has no {name} for an object of {given} and one of {size}"),
+        (
+            "print both; a tensor goes with tensors and numbers: torch.as_tensor(x) for a list or an array;"
+            " None comes from a function without return"
+        ),
+    ),
+    "numpy-scalar": Explained(
+        ("numpy should make one number of an array with several elements"),
+        ("index it first, or keep it as an array (x.astype(float) in place of float(x))"),
+    ),
+    "numpy-ragged": Explained(
+        (
+            "numpy should make one array of rows with different lengths or shapes, or put a sequence in the"
+            " place of one number"
+        ),
+        ("print the shapes of the elements; pad them to one length; a list of tensors needs torch.stack"),
+    ),
+    "numpy-two": Explained(
+        (
+            "numpy changed its binary form from 1 to 2, and two packages expect different ones (a file pickled"
+            " with numpy 2 names numpy._core, which numpy 1 lacks)"
+        ),
+        (
+            "pip install 'numpy<2', or newer releases of torch and of the package that complains; for a file"
+            " read it with numpy 2"
+        ),
+    ),
+    "numpy-lacks": Explained(
+        ("the installed numpy has no {name}: numpy 1.24 removed bool, int, float, object, and numpy 2 further names"),
+        (
+            "bool, int, float in place of np.bool, np.int, np.float (np.float64 for float_); a newer release"
+            " of the library that uses it, or an older numpy"
+        ),
+    ),
+    "old-dtypes": Explained(
+        ("two tensors of one operator have different dtypes or devices, as the message of an old torch says it"),
+        ("convert one: x.float(), x.long(), x.to(other.dtype); x.to(device) if the backends differ"),
+    ),
+    "old-devices": Explained(
+        ("the tensors of one operator are on different devices, as the message of an old torch says it"),
+        ("move them to one device: x.to(device); in a module, register_buffer for tensors that are no parameters"),
+    ),
+    "index-of-module": Explained(
+        ("an nn.Sequential or nn.ModuleList has no module with the number {given}"),
+        ("print(len(modules)); the numbers begin at 0"),
+    ),
+    "attention-dimensions": Explained(
+        (
+            "nn.MultiheadAttention takes query, key and value of 3 dimensions (length, batch, features; batch"
+            " first with batch_first=True), or of 2 without a batch, and masks that fit to them"
+        ),
+        ("print the three shapes; unsqueeze the one without a batch"),
+    ),
+    "key-and-value": Explained(
+        ("attention reads one value for each key, and their shapes are {given} and {size}"),
+        ("print both: they come most often from the same tensor; with batch_first=True the batch is dimension 0"),
+    ),
+    "dropout-probability": Explained(
+        ("dropout takes a probability from 0 to 1, and got {given}"),
+        ("a percentage / 100; the order of the arguments of the class"),
+    ),
+    "initialised-vector": Explained(
+        (
+            "xavier, kaiming and orthogonal read the numbers of inputs and outputs from a matrix; a bias or"
+            " the weight of a norm is a vector"
+        ),
+        ("initialise only parameters with p.dim() > 1, the others with nn.init.zeros_ or ones_"),
+    ),
+    "sync-norm-device": Explained(
+        ("SyncBatchNorm adds up statistics over GPUs, and its input is on the CPU"),
+        ("on one machine without GPUs use BatchNorm (in a configuration: SyncBN to BN)"),
+    ),
+    "shared-with-grad": Explained(
+        ("a tensor with a graph should go to another process, and a graph cannot go along"),
+        ("x.detach() before it is put into a queue or returned by a data set"),
+    ),
+    "mode-and-options": Explained(
+        ("a mode of torch.compile is a set of options, so only one of the two is taken"),
+        ("pass one dict as options: torch._inductor.list_mode_options('max-autotune'), with your settings added"),
+    ),
+    "hub-dependencies": Explained(
+        ("hubconf.py of that repository asks for packages that are not installed: {name}"),
+        ("pip install {name}"),
+    ),
+    "hub-offline": Explained(
+        ("torch.hub reached no network, and its folder has no copy of the repository"),
+        ("load it once with a network, then copy torch.hub.get_dir(); or torch.hub.load(folder, …, source='local')"),
+    ),
+    "checkpoint-without-need": Explained(
+        ("no result of the checkpointed part requires grad, so its backward has nothing to compute"),
+        ("an input must require grad with use_reentrant=True (x.requires_grad_()), or use_reentrant=False"),
+    ),
+    "block-mask-size": Explained(
+        ("the mask of flex_attention was made for other lengths ({size}) than query ({given}) and key ({name}) have"),
+        ("create_block_mask(…, Q_LEN={given}, KV_LEN={name}) for each length, or block_mask._adjust(q_len, kv_len)"),
+    ),
+    "no-libuv": Explained(
+        ("the store of distributed programs uses libuv by default since 2.4, and this build (for Windows) has none"),
+        ("USE_LIBUV=0 in the environment, or init_method='tcp://…?use_libuv=0'"),
+    ),
+    "barrier-not-reached": Explained(
+        (
+            "a rank waited at a barrier, and another one did not come: it ended, or is somewhere else (a"
+            " branch on the rank, fewer batches)"
+        ),
+        ("look at the output of the ranks that are named for the first error; py-spy dump shows where they wait"),
+    ),
+    "nccl-watchdog": Explained(
+        (
+            "the thread that watches NCCL did not answer for minutes. A call of CUDA or of NCCL hangs, or"
+            " Python holds its lock (the GIL) during a long call of C++"
+        ),
+        ("look for the rank that printed an error or a timeout first; TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC waits longer"),
+    ),
+    "gloo-address": Explained(
+        (
+            "gloo found no network address by which the ranks reach each other: it takes the address that the"
+            " name of the machine has, which may be wrong or missing"
+        ),
+        (
+            "GLOO_SOCKET_IFNAME=eth0 (a name that ip addr lists; lo on one machine); the name of the machine"
+            " in /etc/hosts"
+        ),
+    ),
+    "lightning-unused": Explained(
+        ("DistributedDataParallel waits for a gradient of every parameter, and this step used only some of them"),
+        ("strategy='ddp_find_unused_parameters_true', or use (or freeze) those parameters"),
+    ),
+    "tensor-arguments-of-export": Explained(
+        ("torch.export.export takes the example inputs as a tuple, and got {given}"),
+        ("torch.export.export(model, (x,))"),
+    ),
+    "dynamic-shapes-structure": Explained(
+        (
+            "dynamic_shapes has one entry for each input, in the same structure: a tuple, or a dict by the"
+            " names of forward's arguments. None stands for a fixed input"
+        ),
+        ("the names of forward's arguments as keys; {} or None for inputs without dynamic sizes"),
+    ),
+    "cuda-unknown": Explained(
+        (
+            "the driver gave up without a reason: it was updated while the machine ran, the machine slept, or"
+            " another process broke the GPU's state"
+        ),
+        ("restart the process, then the machine; nvidia-smi must work; dmesg shows the driver's own errors (Xid)"),
+    ),
+    "cuda-handle": Explained(
+        (
+            "a stream, an event or a handle was used by a process or on a GPU that did not make it: after a"
+            " fork, or on another device"
+        ),
+        (
+            "torch.cuda.set_device(n) before the first use, one device for an extension and its tensors; spawn"
+            " in place of fork"
+        ),
+    ),
+    "cuda-peer": Explained(
+        (
+            "one GPU should read the memory of another directly, and these two cannot (another bus, a virtual"
+            " machine, consumer cards)"
+        ),
+        ("NCCL_P2P_DISABLE=1; copy by the CPU (x.cpu().to(device))"),
+    ),
+    "cuda-unsupported": Explained(
+        (
+            "this driver, GPU or virtual machine does not know the asked function of CUDA. The driver is older"
+            " than the toolkit, or a virtual GPU lacks functions for memory (expandable_segments, pinned memory)"
+        ),
+        ("a newer driver; PYTORCH_CUDA_ALLOC_CONF without expandable_segments; no pin_memory"),
+    ),
+    "cuda-instruction": Explained(
+        (
+            "a kernel ran into code that the GPU cannot execute: a compiler's defect, a kernel built for"
+            " another GPU, damaged memory, or a GPU that is overclocked or broken"
+        ),
+        ("CUDA_LAUNCH_BLOCKING=1 names the call; without torch.compile and extensions; another torch; another GPU"),
+    ),
+    "allocator-option": Explained(
+        ("PYTORCH_CUDA_ALLOC_CONF has a setting that this release of torch does not know"),
+        ("correct its spelling, or unset the variable; the settings stand in the notes on CUDA of this release"),
+    ),
+    "onednn-primitive": Explained(
+        (
+            "oneDNN, the library that computes convolutions and products on CPUs (and Intel GPUs), has no code"
+            " for these sizes, layouts or dtypes on this processor, or got no memory"
+        ),
+        ("torch.backends.mkldnn.enabled = False shows whether it is that; x.float(); x.contiguous(); free memory"),
+    ),
+    "cudnn-library": Explained(
+        (
+            "a part of cuDNN was not found or is of another release: another cuDNN in LD_LIBRARY_PATH or in"
+            " the system comes before the one that torch brings"
+        ),
+        ("unset LD_LIBRARY_PATH; pip install --force-reinstall the nvidia-cudnn package that this torch asks for"),
+    ),
+    "driver-library-missing": Explained(
+        (
+            "{name} belongs to the NVIDIA driver, not to torch: no driver is installed here, or the container"
+            " does not see it"
+        ),
+        (
+            "install the driver; docker run --gpus all with the NVIDIA container toolkit; in WSL"
+            " /usr/lib/wsl/lib belongs in the path"
+        ),
+    ),
+    "system-library-missing": Explained(
+        ("the system has no library {name}, which a package asks for"),
+        (
+            "install it by the system's packages (libGL.so.1: libgl1; libgomp.so.1: libgomp1; libmpi: an MPI),"
+            " or in conda"
+        ),
+    ),
+    "gpu-not-usable": Explained(
+        ("the program asked torch.cuda.is_available() and got False: a torch without CUDA, or no driver"),
+        (
+            'python -c "import torch; print(torch.version.cuda, torch.cuda.is_available())": None means a'
+            " build for the CPU; else look at nvidia-smi"
+        ),
+    ),
+    "no-wheel": Explained(
+        (
+            "pip found no build of that release for this Python, system and processor: each release has builds"
+            " for a few versions of Python only"
+        ),
+        (
+            "python --version, and choose a release that has it; the --index-url of pytorch.org has the builds"
+            " for a CUDA; pip itself may be old (pip install -U pip)"
+        ),
+    ),
+    "no-compiler-of-windows": Explained(
+        ("an extension is built from source, and no C++ compiler of Visual Studio is found"),
+        (
+            "install the Build Tools for Visual Studio (C++ workload) and use its 'x64 Native Tools' prompt,"
+            " or a wheel that is built already"
+        ),
+    ),
+    "compiler-failed": Explained(
+        ("the compiler stopped while an extension was built; its own first 'error:' stands further up in the output"),
+        (
+            "look for the first line with 'error:' (pip install -v shows all): headers, the version of the"
+            " compiler, or memory (MAX_JOBS=2)"
+        ),
+    ),
+    "compiler-killed": Explained(
+        ("the system killed the compiler: memory ran out while several files were compiled at once"),
+        ("MAX_JOBS=2 (or 1) in the environment"),
+    ),
+    "vision-module-gone": Explained(
+        ("torchvision 0.17 removed functional_tensor, and a library (basicsr, most often) still imports it"),
+        (
+            "a newer release of that library; in its file: from torchvision.transforms.functional import"
+            " rgb_to_grayscale"
+        ),
+    ),
+    "module-missing": Explained(
+        (
+            "this Python finds no module {name}: its package is not installed here, or another Python runs."
+            " While a pickle is read, the saved object belongs to a class of that module"
+        ),
+        (
+            "python -m pip install with the Python that runs (the package may have another name); for a"
+            " pickle, run in the folder of that module"
+        ),
+    ),
+    "script-interpreter": Explained(
+        ("TorchScript ran a function and an operator in it failed; its message stands below the lines of the source"),
+        ("look at the last line of the message; PYTORCH_JIT=0 runs the same in Python"),
+    ),
+    "mps-no-operator-for-conv": Explained(
+        ("the Metal backend has this operator only in newer releases of macOS or of torch"),
+        (
+            "a newer macOS or torch; PYTORCH_ENABLE_MPS_FALLBACK=1 computes missing operators on the CPU;"
+            " model.to('cpu')"
+        ),
+    ),
+    "pipe-broken": Explained(
+        (
+            "the process at the other end ended. On Windows a DataLoader's worker could not start (no if"
+            " __name__ == '__main__'); else it crashed, or was killed"
+        ),
+        ("num_workers=0 shows the worker's own error"),
+    ),
+    "folder-given": Explained(
+        (
+            "{given} is a folder where a file was expected: a checkpoint of DeepSpeed, FSDP or transformers is"
+            " a folder of several files"
+        ),
+        ("the file inside it; torch.distributed.checkpoint.load or from_pretrained for a folder"),
+    ),
+    "shape-of-inductor-dir": Explained(
+        ("torch.compile writes its kernels to {given}, which belongs to another user (a container's root, most often)"),
+        ("TORCHINDUCTOR_CACHE_DIR=/a/folder/of/yours"),
+    ),
+    "inference-untracked": Explained(
+        (
+            "a tensor made in inference mode counts no writes, and autograd, torch.compile or a checkpoint"
+            " asked for their number"
+        ),
+        ("make it outside of inference mode, or take x.clone() there; torch.no_grad() in place of inference_mode"),
+    ),
+    "backward-of-object": Explained(
+        ("{name} is a method of tensors, and this value is of the class {given}"),
+        (
+            "a number lost its graph (item(), float(), numpy): keep the tensor; a model or a loss that returns"
+            " several values gives a tuple: take the right one"
+        ),
+    ),
+    "loss-object": Explained(
+        ("{given} is the loss module itself, not its result: only a tensor has backward()"),
+        ("loss = criterion(output, target); loss.backward()"),
+    ),
+    "distribution-values": Explained(
+        (
+            "a value of {name} is outside of what the distribution takes: nan, a negative scale, or"
+            " probabilities that do not add up to 1"
+        ),
+        (
+            "print the tensor: nan came earlier (a learning rate, a division, log(0)); logits= in place of"
+            " probs= avoids rounding"
+        ),
+    ),
+    "fft-dtype": Explained(
+        (
+            "a Fourier transform takes other dtypes: on the CPU float32, float64 and their complex forms, and"
+            " rfft and ihfft real numbers only"
+        ),
+        ("x.float(), also under autocast; fft in place of rfft for complex numbers, or x.real"),
+    ),
+    "bernoulli-probability": Explained(
+        ("a probability is below 0, above 1, or nan"),
+        ("print min() and max() of it; a sigmoid or clamp(0, 1) before"),
+    ),
+    "zero-point": Explained(
+        ("the zero point, the integer that stands for 0, is outside of the range of the integers that were asked for"),
+        (
+            "an observer and its FakeQuantize need the same dtype and quant_min, quant_max (0 to 255 for"
+            " quint8, -128 to 127 for qint8); look for nan in the observed values"
+        ),
+    ),
+    "quantized-prepack": Explained(
+        (
+            "this build has no kernel for {device} that packs the weights of a quantized layer: an engine does"
+            " that, on the CPU"
+        ),
+        (
+            "model.cpu() before convert; torch.backends.quantized.supported_engines lists the engines of this"
+            " build, and torch.backends.quantized.engine chooses one"
+        ),
+    ),
+    "quantized-dynamic": Explained(
+        ("a dynamically quantized layer computes on the CPU only, and its input is on the GPU"),
+        ("model.cpu() and x.cpu(); on a GPU torchao quantizes in another way"),
+    ),
+    "collective-argument": Explained(
+        ("the collective takes {name} as {size}"),
+        (
+            "a list of tensors for gather and scatter, one tensor for reduce and broadcast; for objects"
+            " all_gather_object, broadcast_object_list"
+        ),
+    ),
+    "pybind-arguments": Explained(
+        (
+            "a function of C++ (pybind11) got arguments of other classes than it takes: the message lists"
+            " both, the expected ones first"
+        ),
+        (
+            "compare the two lists, one by one: a None or a number may stand for a tensor. Else the extension"
+            " is of another release than the Python code that calls it"
+        ),
+    ),
+    "replica-failed": Explained(
+        (
+            "DataParallel ran the model in a thread for each GPU, and the thread of replica {given} raised"
+            " {name}: its own message stands below the first line"
+        ),
+        ("look at the last line of the whole output; one GPU (without DataParallel) gives a shorter one"),
+    ),
+    "optimizer-state-key": Explained(
+        (
+            "optimizer.load_state_dict got a dict without param_groups: it is no state_dict of an optimizer,"
+            " but of a model, or a dict around it"
+        ),
+        ("print its keys; checkpoint['optimizer'] (or the key that the saving program chose)"),
+    ),
+    "child-of-elastic": Explained(
+        (
+            "the worker with local rank {name} was ended by signal {given}. 9: the system, most often because"
+            " memory ran out; 11: a crash in C++; 6: an abort; 15 and 1: from outside"
+        ),
+        (
+            "dmesg shows whether memory ran out; a smaller batch, fewer DataLoader workers; ptexplore trace"
+            " --script FILE names the function of a crash"
+        ),
+    ),
+    "child-of-elastic-failed": Explained(
+        ("the worker with local rank {name} ended with exit code {given}: by its own error, which it printed before"),
+        (
+            "look further up for the first traceback of a worker; @record of"
+            " torch.distributed.elastic.multiprocessing.errors puts it into the summary; torchrun --tee 3"
+        ),
+    ),
+    "elastic-signal": Explained(
+        (
+            "torchrun got signal {given} and ends its workers. 1: the terminal was closed; 15: the job system"
+            " or a person; 2: Ctrl-C"
+        ),
+        ("tmux, screen or a batch job keep a run alive without the terminal (nohup alone does not)"),
+    ),
+    "launched-script": Explained(
+        (
+            "the launcher only reports that the program it started ended with an error (or by a signal); the"
+            " reason was printed by that program, before this traceback"
+        ),
+        ("look for the first traceback above; torchrun in place of torch.distributed.launch"),
+    ),
+    "cuda-tensor-expected": Explained(
+        ("a compiled extension has kernels for the GPU only, and one of its tensors is on the CPU"),
+        (
+            "move the model and all inputs: model.to('cuda'), x.to('cuda'); a tensor that forward makes needs"
+            " device=x.device"
+        ),
+    ),
+    "compile-internal": Explained(
+        (
+            "a check inside torch.compile failed: a defect of it, or an operator whose fake kernel"
+            " (register_fake) predicts other sizes or strides than its real one gives"
+        ),
+        (
+            "torch.compile(backend='aot_eager') and 'eager' show which part it is; torch.library.opcheck tests"
+            " a custom operator; a newer torch"
+        ),
+    ),
+    "mac-symbol": Explained(
+        (
+            "the loader of macOS found no {name} in any loaded library: the module was built for another"
+            " release of Python (_Py…), of torch (__ZN…) or of macOS"
+        ),
+        ("install it again for the Python and the torch that run; otool -L FILE lists what it needs"),
+    ),
+    "symbol-of-another": Explained(
+        (
+            "the {size} that was loaded is of another release than torch was built with: it has no {name}."
+            " LD_LIBRARY_PATH, or another package, brings its own"
+        ),
+        (
+            "unset LD_LIBRARY_PATH; pip install --force-reinstall torch, or pip uninstall the nvidia-… package"
+            " of the other release"
+        ),
+    ),
+    "windows-module": Explained(
+        (
+            "Windows could not load a library. 126: a library is missing, perhaps one that the named one"
+            " needs; 127: another release; 193: for another processor (32 and 64 bit); 1114: its start failed"
+        ),
+        ("install the Visual C++ redistributable, then torch again in a new environment"),
+    ),
+    "mps-dtype": Explained(
+        (
+            "Metal computes with other dtypes than {dtype} (it has no float64, and complex numbers only in"
+            " newer releases)"
+        ),
+        ("x.float(), or x.cpu() for this part; a newer torch and macOS for complex numbers"),
+    ),
+    "edge-dialect": Explained(
+        (
+            "the verifier of an exported program (ExecuTorch's to_edge, most often) found an operator or a"
+            " dtype that its dialect excludes"
+        ),
+        (
+            "decompose the operator (run_decompositions), or use other operators;"
+            " EdgeCompileConfig(_check_ir_validity=False) turns the check off"
+        ),
+    ),
+    "uncaught-in-cpp": Explained(
+        (
+            "an error of C++ ({name}) left a thread without a handler, which ends the process. The line that"
+            " begins with what() has its message; without that line nothing more is known"
+        ),
+        (
+            "look at what() and at the first error above; a second error while the program ends (after CUDA"
+            " failed, for one) hides the first"
+        ),
+    ),
+    "assert-in-graph": Explained(
+        ("an assert of your code, which torch.compile or torch.export kept in the graph, is false for these inputs"),
+        (
+            "run the function without compiling: the assert then names its line; torch._check(…, message)"
+            " gives it a message"
+        ),
+    ),
+    "check-without-message": Explained(
+        (
+            "a check in C++ without a message of its own failed: {name}. Most often it compares sizes, dtypes"
+            " or devices of the arguments"
+        ),
+        (
+            "print these properties of the arguments, and compare them with the names in the check; ptexplore"
+            " find finds its line in the source"
+        ),
+    ),
+    "not-the-same": Explained(
+        ("the operator compares its arguments, and they differ in this: {name}"),
+        ("print it for each of them, just before the call"),
+    ),
+    "dimensions-expected": Explained(
+        (
+            "an argument has another number of dimensions than the operator takes: it takes {size}, and the"
+            " message counts {given}"
+        ),
+        ("print the shape; unsqueeze or [None] adds a dimension, flatten and squeeze remove one"),
+    ),
+    "value-range": Explained(
+        ("a value is outside of what the function takes: {name} must be {size}"),
+        ("print the value just before the call, and where it comes from"),
     ),
 }
 

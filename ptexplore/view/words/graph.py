@@ -9,9 +9,9 @@ from ptexplore.model.autograd_graph import (
     GraphResult,
     HookKind,
     KeptValue,
-    MemoryOwner,
     NamedTensor,
     NoLines,
+    PeakOwner,
 )
 from ptexplore.model.gradient_reasons import GradientReason
 
@@ -80,7 +80,7 @@ NO_LINES: Mapping[NoLines, str] = {
 ALIVE = "tensors that are alive here: {bytes} in {storages}; each counts once, for its first owner in this list"
 STORAGES = ("1 storage", "{count:,} storages")
 NOT_SEEN = "memory that only C++ holds is not seen, except what nodes of this graph keep"
-OWNERS: Mapping[MemoryOwner, str] = {
+OWNERS: Mapping[PeakOwner, str] = {
     "parameter": "parameters",
     "buffer": "buffers",
     "gradient": "gradients",
@@ -89,7 +89,55 @@ OWNERS: Mapping[MemoryOwner, str] = {
     "name": "tensors with a name of yours",
     "graph": "kept for backward by the graphs of other tensors",
     "python": "held by other Python objects",
+    "cycle": "only in reference cycles: the next garbage collection frees it",
+    "node-cycle": "in a cycle through grad_fn: no garbage collection frees it",
+    "native": "held by C++ alone: no tensor in Python has it",
+    "temporary": "temporary: freed before owners were read again",
+    "end": "owner not read: it was allocated after owners were read last",
 }
+NO_WATCH = "the peak and what steps leave behind are not known: the run that watches memory gave no answer"
+PEAK = "the peak: {bytes} from the CPU's allocator, {moment}"
+UNKNOWN_MOMENT = "at an unknown line"
+IN_STEP = "in step {step}"
+AT_LINE = "{place}  {code}"
+IN_OPERATOR = "inside {operator}"
+STEPS = ("1 call of backward", "{count:,} calls of backward")
+UNTIL_STEP = "watched over {steps}, up to the next one; --steps watches more"
+UNTIL_END = "watched to the end of the code, over {steps}"
+PEAK_OWNERS = (
+    "owners are read where backward begins and ends; memory of the peak has the owner that was read last or next"
+)
+ELSEWHERE = "{bytes} more are not from this allocator: NumPy, a file, another device, or from before the run"
+FEW_STEPS = "a leak cannot be told from a warm-up: the script made {steps}, and at least 4 are needed"
+WATCHED = "watched over {steps}"
+LEFT = (
+    "memory that is still alive although its step is over. The first two steps and the last one are left out, but their "
+    "storages are counted where the same references keep them"
+)
+NOTHING_LEFT = "no step left memory behind"
+KEPT_BY, ALLOCATED_BY = "kept by", "allocated by"  # columns
+LEFT_ONCE = "made in step {step} only"
+LEFT_SINCE = "made in steps {first} to {last}: earlier ones are gone, so it may be a window that does not grow"
+LEFT_EACH = "each step leaves as many"
+LEFT_IN = "made in steps {steps}"
+LEFT_BY_GRAPH = "{node} of the graph that backward starts at: it reaches back to earlier steps"
+LEFT_BEHIND_GRAPH = "{name}: {node} of its graph"
+LEFT_AS: Mapping[PeakOwner, str] = {
+    "gradient": "{name}, a gradient",
+    "optimizer": "{name}, state of an optimizer",
+    "parameter": "{name}, a parameter",
+    "buffer": "{name}, a buffer",
+    "cycle": "reference cycles, until the next garbage collection",
+    "node-cycle": "{name}: its own grad_fn holds it, and no garbage collection sees that",
+}
+NO_CHAIN = "no references to it were found from a variable: C++ or an object outside of the collector may hold it"
+ROOT = "{name} ({type})"
+NO_ROOT = "an object of class {type}, which no variable leads to"
+ARROW = " → "
+CHAIN = "references: {chain}"
+NODE_MADE = "{node} made by {place}  {code}"
+MEMORY_MADE = "allocated by {place}  {code}"
+NATIVE_NOW = "at the end, C++ alone holds this: no tensor in Python has it, so its owner is not known"
 MORE_OWNERS = "{count:,} more"
 UNKNOWN_OWNER = "not known by what"
 MADE_BY = "{made}  {node}"

@@ -39,7 +39,7 @@ ENGLISH: Catalogue = {
     says.TracedInPython: "{function}, in place of a C++ kernel",
     says.ReplacedByComposite: "{kernel}, in C++[; other kernels for {keys}]",
     says.DecomposedBefore: "decomposed as in a plain call",
-    says.AnswersShape: "a number while torch traces; stays where the size is a symbol",
+    says.AnswersShape: "becomes a number while torch traces; stays an operator if the size is a symbol",
     says.MadeFunctional: "functionalization replaces it first",
     says.IsLowered: "{function}{falls_back#; for some calls its kernel|}",
     says.IsCalledWhole: "calls its kernel (registered as a fallback)",
@@ -76,7 +76,7 @@ HEADINGS: Mapping[OperatorSet, str] = {
     "core": "{total:,} operators are Core ATen: they have the tag core",
     "prims": "{total:,} prims",
 }
-LOWERED = "with Inductor: {lowered:,} are lowered or replaced before; the kernel is called for {called:,}"
+LOWERED = "with Inductor: {lowered:,} are replaced or lowered; for {called:,} the kernel is called"
 LISTED_UNKNOWN = "unknown"
 LISTED_LOWERED, LISTED_REPLACED, LISTED_ELSE = "lowered by {}", "replaced by {}", "; where that declines, "
 REPLACED_BY_EXPORT = "; run_decompositions() replaces it"

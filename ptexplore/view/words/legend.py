@@ -126,10 +126,7 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
     ),
     (says.AutogradExcluded,): (
         "autograd excluded",
-        (
-            "the thread-local set excludes the autograd keys, because of a kernel further out or a mode such as "
-            "inference_mode"
-        ),
+        ("the thread excludes the autograd keys: a kernel above this row does so, or a mode such as inference_mode"),
     ),
     (says.HighestOfSet, says.HighestOfUnread): (
         "highest of …",
@@ -152,30 +149,13 @@ RECORDED = (
     "output_nr, _version, is_complex)"
 )
 
+# Words of a table that are no weight. `view/words/weights.py` has the weights.
 OF_PROGRAMS: dict[str, str] = {
     "share": "part of the time of the recorded run, with everything that the row called; the bar shows the same",
-    "time": "wall-clock time of all calls together, without the profile function, but with the profiler's own cost; a "
-    "node's time includes the engine's adding of gradients after it",
-    "backward": "the time of the backward nodes that its operators recorded",
-    "calls": "how often it was called",
-    "ops": "operators that Python called inside; in backward also operators that nodes and the engine called",
     "recorded": RECORDED,
-    "saved": "bytes kept for backward; each storage counts once, for the operator that saved it first",
-    "device": "the time that a device took for everything launched inside a row",
     "×n": "n parts that ran the same operators on the same sizes, as one row; its figures are sums",
 }
-
-
-OF_EXPRESSIONS: dict[str, str] = {
-    "time": "the time of the operator calls and nodes inside a row; each is the fastest of the warm runs",
-    "instr": "instructions of everything that ran inside a row",
-    "backward": "the same for the backward nodes that its operators recorded",
-    "calls": "how often it was called, without calls in backward (of a checkpoint)",
-    "ops": "operators that Python called inside, except those that an operator called through Python; in backward also "
-    "operators that nodes and the engine called",
-    "saved": "bytes kept for backward; each storage counts once, for the operator that saved it first",
-    "device": "the time that a device took for everything launched inside a row",
-}
+OF_EXPRESSIONS: dict[str, str] = {"instr": "instructions of everything that ran inside a row"}
 
 # The signs of a view, each with its meaning.
 SIGNS: dict[str, tuple[str, str]] = {

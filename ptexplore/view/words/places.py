@@ -127,7 +127,7 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.LambdaInside: "a lambda inside {name} ({place})[: {because}]",
     why.LambdaUnread: "a lambda inside {name} ({place}), whose text was not read",
     why.SeveralLambdas: "{count} lambdas there may be it, and the name does not decide between them",
-    why.MayBeAnother: "the lambda in the text there may be another one",
+    why.MayBeAnother: "the lambda at that line of the text may be another one",
     why.NotShown: "the text there does not show it",
     why.LambdaOutside: f"{_OUTSIDE}: {{unit#it is compiled from |its file is not known}}{{unit}}",
     why.OnlyLambdaOutside: f"{_OUTSIDE}, the only lambda in this file that fits",

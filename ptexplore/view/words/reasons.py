@@ -158,8 +158,8 @@ ENGLISH: Catalogue = {
         "it has no frame of its own, but the functions that it calls ran: the compiler put it into its caller"
     ),
     why.CalledAsDispatcher: (
-        "it has no frame: its caller looked for observers of operator calls and called a kernel, as a call of an "
-        "operator does"
+        "it has no frame of its own, but its caller did the same work: it looked for observers of operator calls and "
+        "called a kernel"
     ),
     why.CompiledIn: "the type of {function} names it, and it has no frame: it was compiled into {function}",
     why.RanUnnamed: "{function} ran it without naming it; the dispatch table's entry for {key} names it",
@@ -701,7 +701,7 @@ ENGLISH: Catalogue = {
     why.RunRaisedOther: "the run that searched for the throw raised a different error",
     why.NoSecondRun: "--once: no second run looked for where C++ threw it",
     why.NoLineKept: "torch keeps no C++ line with this error",
-    why.MadeError: "it made an error, which was caught: it is not known which of its kernels were reached",
+    why.MadeError: "it raised an error, which was caught: it is not known which of its kernels were reached",
     why.LeftByException: (
         "an exception ended this call: it is not known which kernels of the operator that raised were reached"
     ),

@@ -53,8 +53,8 @@ ENGLISH: Catalogue = {
 OBJECTIONS: Mapping[WriteObjection, str] = {
     "leaf": "the tensor is a leaf that requires grad",
     "view-of-leaf": "the tensor requires grad and is a view of a leaf",
-    "no-grad-view": "the tensor requires grad and is a view of that mode",
-    "inference-view": "the tensor requires grad and is a view of inference mode",
+    "no-grad-view": "the tensor requires grad and is a view that was made under torch.no_grad()",
+    "inference-view": "the tensor requires grad and is a view that was made in inference mode",
     "one-of-several": "the tensor is one of several views of one operator and requires grad",
     "custom-view": "a torch.autograd.Function made this view, and the view requires grad",
     "inference": "the tensor was made in inference mode",

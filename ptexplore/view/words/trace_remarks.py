@@ -231,7 +231,7 @@ ENGLISH: Catalogue = {
     says.ShareOfAll: "{share} of {of}",
     says.AllInstructions: "{cut#the instructions before the cut|all instructions}",
     says.TimeOfCalls: "the time of all operator calls",
-    says.PartsOfCall: "the part of the instructions of the stepped call around the row",
+    says.PartsOfCall: "a share of the instructions of the stepped call that the row is in",
     says.KeysNotNamed: "{operators}{more#, …|}: {why}",
     says.RanAgain: (
         "run again in backward: {modules}, by {function} of {path} inside {node}: {few} operator call{few#|s}{cost#, "

@@ -48,10 +48,10 @@ OTHERWISE = {
     "one": "1 more line with the name means something else",
     "many": "{} more lines with the name mean something else",
     "why": ", by the text before the name, the number of arguments, or the file",
-    "untold one": "1 more line with the name is not counted: the text before it, the number of arguments or the file"
-    " does not fit, and nothing else with that name is indexed",
-    "untold many": "{} more lines with the name are not counted: the text before it, the number of arguments or the"
-    " file does not fit, and nothing else with that name is indexed",
+    "untold one": "1 more line has the name and is not counted: the text before the name, the number of arguments or"
+    " the file does not fit. No other definition of that name is indexed",
+    "untold many": "{} more lines have the name and are not counted: the text before the name, the number of arguments"
+    " or the file does not fit. No other definition of that name is indexed",
 }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.lookup.calls import CallNode, CallReader, CallsView, rank
+from ptexplore.lookup.calls import CALLING, CallNode, CallReader, CallsView, rank
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.remarks import FoundByName, NoCallIndexed
 from tests import small_source
 
@@ -48,18 +49,18 @@ VALUE = helper(1)
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> CallReader:
+def tree(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
     folder = tmp_path_factory.mktemp("calls")
     small_source.write(folder / "mini", FILES)
-    return CallReader([small_source.indexed(folder / "mini")])
+    return small_source.indexed(folder / "mini")
 
 
-def around(reader: CallReader, path: str, text: str, **limits: int) -> CallsView:
+def around(tree: IndexedTree, path: str, text: str, **limits: int) -> CallsView:
     """The calls around the function that `text` stands in."""
     line = next(n for n, one in enumerate(FILES[path].splitlines(), 1) if text in one)
-    symbol = reader.function_at("mini", path, line)
+    symbol = tree.store.enclosing(path, line, CALLING)
     assert symbol is not None
-    return reader.around(symbol, "mini", **limits)
+    return CallReader([tree]).around(symbol, "mini", **limits)
 
 
 def names(nodes: tuple[CallNode, ...]) -> list[str]:
@@ -71,8 +72,8 @@ def lines(node: CallNode) -> list[str]:
     return [FILES[s.ref.path or ""].splitlines()[(s.ref.line or 0) - 1] for s in node.places]
 
 
-def test_callers_two_levels_up_and_tests_last(reader: CallReader) -> None:
-    view = around(reader, f"{NATIVE}/Blend.cpp", "int blend(")
+def test_callers_two_levels_up_and_tests_last(tree: IndexedTree) -> None:
+    view = around(tree, f"{NATIVE}/Blend.cpp", "int blend(")
     assert view.symbol.qualified == "at::native::blend"
     assert names(view.callers) == ["at::native::outer", f"{NATIVE}/Blend.cpp", "at::test_blend"]
     assert names(view.callers[0].further) == ["at::native::outermost", "other::mix"]
@@ -84,8 +85,8 @@ def test_callers_two_levels_up_and_tests_last(reader: CallReader) -> None:
     assert FoundByName() in view.remarks
 
 
-def test_what_is_called_with_choices_after_what_is_plain_and_what_nobody_knows_counted(reader: CallReader) -> None:
-    view = around(reader, f"{NATIVE}/Blend.cpp", "int blend(")
+def test_what_is_called_with_choices_after_what_is_plain_and_what_nobody_knows_counted(tree: IndexedTree) -> None:
+    view = around(tree, f"{NATIVE}/Blend.cpp", "int blend(")
     plain = [node for node in view.callees if not node.is_choice]
     assert names(tuple(plain)) == ["at::native::weigh", "other::mix"]
     assert plain[0].times == 2
@@ -99,36 +100,35 @@ def test_what_is_called_with_choices_after_what_is_plain_and_what_nobody_knows_c
     assert view.more_callees == 1, "nobody() is defined nowhere"
 
 
-def test_what_calls_itself_is_not_followed_for_ever(reader: CallReader) -> None:
-    view = around(reader, f"{NATIVE}/Blend.cpp", "int again(", levels=5)
+def test_what_calls_itself_is_not_followed_for_ever(tree: IndexedTree) -> None:
+    view = around(tree, f"{NATIVE}/Blend.cpp", "int again(", levels=5)
     assert names(view.callers) == names(view.callees) == ["at::native::again"]
     assert view.callers[0].further == view.callees[0].further == ()
 
 
-def test_what_is_left_out_for_want_of_room_is_counted(reader: CallReader) -> None:
-    view = around(reader, f"{NATIVE}/Blend.cpp", "int blend(", most=1)
+def test_what_is_left_out_for_want_of_room_is_counted(tree: IndexedTree) -> None:
+    view = around(tree, f"{NATIVE}/Blend.cpp", "int blend(", most=1)
     assert names(view.callers) == ["at::native::outer"]
     assert view.more_callers == 2
     assert len(view.callees) == 1
     assert view.more_callees == 3
 
 
-def test_nobody_calls_it(reader: CallReader) -> None:
-    view = around(reader, f"{NATIVE}/Mix.cpp", "by_object")
+def test_nobody_calls_it(tree: IndexedTree) -> None:
+    view = around(tree, f"{NATIVE}/Mix.cpp", "by_object")
     assert view.callers == ()
     assert view.remarks == (NoCallIndexed("at::native::by_object"),)
 
 
-def test_who_uses_a_macro(reader: CallReader) -> None:
-    view = around(reader, "aten/src/ATen/Checked.h", "#define")
+def test_who_uses_a_macro(tree: IndexedTree) -> None:
+    view = around(tree, "aten/src/ATen/Checked.h", "#define")
     assert names(view.callers) == ["at::native::blend"]
 
 
-def test_python(reader: CallReader) -> None:
-    view = around(reader, "torch/blend.py", "def helper")
+def test_python(tree: IndexedTree) -> None:
+    view = around(tree, "torch/blend.py", "def helper")
     assert names(view.callers) == ["torch.blend.use", "torch/blend.py"]
-    assert names(around(reader, "torch/blend.py", "return helper(x)").callees) == ["torch.blend.helper"]
-    assert reader.function_at("mini", "torch/blend.py", 9) is None
+    assert names(around(tree, "torch/blend.py", "return helper(x)").callees) == ["torch.blend.helper"]
 
 
 def test_near_files_come_first_then_what_is_made_of_one_device_and_tests() -> None:

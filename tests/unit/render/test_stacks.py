@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import json
+import pickle
+import pickletools
 import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import SourceRef
-from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
+from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program, SourceText
 from ptexplore.model.reasons import Said
 from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trace
+from ptexplore.render.exports import known_format
+from ptexplore.render.line_profiler import line_stats
 from ptexplore.render.stacks import FORMATS, exported
+from ptexplore.view.trace.function_lines import function_lines
 from ptexplore.view.trace.stacks import Stacks, stacks_of
+from tests.unit.view.test_lines import MS
+from tests.unit.view.test_lines import program as program_of_lines
+from tests.unit.view.test_lines import trace as trace_of_lines
 
 PLACE = SourceRef("train.py", 7, None, "located")
 UNKNOWN = SourceRef(None, None, None, "unknown")
@@ -49,8 +59,9 @@ def program() -> Program:
     )
     routes = tuple(OperatorRoute(number, 0) for number in range(3))
     return Program(
-        paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1000, 100, folding=40, cuts=(Said("something was cut"),)
-    )
+        paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1000, 100, folding=40,
+        cuts=(Said("something was cut"),), sources=(SourceText("/x/train.py", ((4, "    y = self.head(x)"),)),),
+    )  # fmt: skip
 
 
 def trace(hops: tuple[Hop, ...] = ()) -> Trace:
@@ -66,8 +77,10 @@ OWN = {  # what each stack takes itself, by hand
     ("--script train.py",): 60,
     ("--script train.py", "ptexplore records"): 40,
     ("--script train.py", "step"): 150,
-    ("--script train.py", "step", "head"): 20 + 50,
-    ("--script train.py", "step", "head", "linear"): 280 + 150,
+    ("--script train.py", "step", "line 3", "head"): 20,
+    ("--script train.py", "step", "line 3", "head", "linear"): 280,
+    ("--script train.py", "step", "y = self.head(x)", "head"): 50,
+    ("--script train.py", "step", "y = self.head(x)", "head", "linear"): 150,
     ("--script train.py", "step", "run_backward"): 10,
     ("--script train.py", "step", "run_backward", "A"): 180,
     ("--script train.py", "step", "run_backward", "hook"): 10,
@@ -178,6 +191,60 @@ def test_what_weighs_nothing_is_refused() -> None:
         stacks_of(trace((hop(1, "binding", None),)), None)
     assert "--no-native" in caught.value.hint
     with pytest.raises(PtexploreError, match="is not a format") as caught:
-        exported(of_program(), "speedscop")
+        known_format("speedscop")
     assert caught.value.hint == "--export speedscope FILE"
     assert set(FORMATS) == {"collapsed", "speedscope", "chrome"}
+
+
+def test_the_time_of_recording_is_in_a_frame_of_its_own() -> None:
+    recorded = program()
+    paths = list(recorded.paths)
+    paths[1] = structs.replace(paths[1], recording=30)
+    paths[7] = structs.replace(paths[7], recording=1000)
+    lines = exported(
+        stacks_of(replace(trace(), program=structs.replace(recorded, paths=tuple(paths))), None), "collapsed"
+    )
+    read = {plain(line.rpartition(" ")[0].split(";")): int(line.rpartition(" ")[2]) for line in lines.splitlines()}
+    step, ours = ("--script train.py", "step"), ("--script train.py", "ptexplore records")
+    assert (read[step], read[ours]) == (OWN[step] - 30, OWN[ours] + 30)
+    assert (read["thread loader", "fetch"], read["thread loader", "ptexplore records"]) == (4000, 1000)
+
+
+def test_line_profiler_gets_the_times_and_the_calls_of_lines() -> None:
+    made = of_lines(trace_of_lines(program_of_lines()))
+    (code,) = {operation.name for operation, _, _ in pickletools.genops(made) if operation.name in ("GLOBAL", "REDUCE")}
+    assert code == "GLOBAL", "only the class is named, and nothing is called"
+    stats = read_stats(made)
+    assert stats.unit == 1e-9
+    timings = {key[1:]: {line: rest for line, *rest in lines} for key, lines in stats.timings.items()}
+    assert timings[10, "Net.forward"] == {
+        10: [5, 50 * MS], 11: [3, 30 * MS], 12: [5, 110 * MS], 13: [3, 100 * MS], 14: [2, 20 * MS]
+    }  # fmt: skip
+    outside = {first: lines for (first, name), lines in timings.items() if name == "<module>"}
+    assert outside == {1: {1: [1, 250 * MS]}, 30: {30: [3, 300 * MS]}, 32: {32: [3, 400 * MS]}}
+    with pytest.raises(PtexploreError, match="an expression has no lines"):
+        of_lines(trace())
+
+
+def of_lines(made: Trace) -> bytes:
+    return line_stats(function_lines(made))
+
+
+class LineStats:
+    """Stands for line_profiler's class, which has the same two attributes."""
+
+    timings: dict[tuple[str, int, str], list[tuple[int, int, int]]]
+    unit: float
+
+
+def read_stats(content: bytes) -> LineStats:
+    """Reads the file as line_profiler does. If it is not installed, a class of the same shape takes its place."""
+
+    class Reader(pickle.Unpickler):
+        def find_class(self, module: str, name: str) -> type:
+            assert (module, name) == ("line_profiler._line_profiler", "LineStats")
+            return LineStats
+
+    read = Reader(io.BytesIO(content)).load()
+    assert isinstance(read, LineStats)
+    return read

@@ -125,6 +125,7 @@ def a_trace() -> Trace:
         stub_kernel=StubKernelRef("AVX2", (LoopRef("cpu_kernel", place),), place),
         native=NativeCall("f()", "_Z1fv", "libc10.so", 7), not_taken=(CallNotTaken("add_stub", place, place, ("f",)),),
         library=LibraryEntry("oneDNN", "matmul", "2x2:2x2", "ref:any"), launch=LaunchRef("cudaLaunchKernel", 1184),
+        weights={"device": 1184, "saved": 36},
         caught=HopError("sizes differ", place), copy=CopyRef(given, given, 12, "self", True),
     )  # fmt: skip
     key = Hop(3, "key", "CPU", "derived", place, dispatch=dispatch, children=(inner,))
@@ -253,7 +254,7 @@ def test_every_record_of_a_hop_is_in_the_round_trip_and_explained() -> None:
         "derivative",
         "instructions",
         "parent",
-        "saved",
+        "weights",
         "time",
         "sequence",
     }
@@ -455,6 +456,30 @@ def with_sentences(held: Any) -> Any:
 
 def of_format_4() -> Document:
     return with_sentences(document()) | {"format": 4}
+
+
+@pytest.mark.parametrize("name", ["backward", "program"])
+def test_the_saved_bytes_of_format_5_are_a_weight(name: str) -> None:
+    """Format 5 had them as a key of hops and calls, and the time of a launch on its device in its own record alone."""
+    packed = (SAVED / f"format5-{name}.json.gz").read_bytes()
+    before: Document = json.loads(gzip.decompress(packed))
+    trace, session = trace_from_json(packed, name)
+    now: Document = json.loads(trace_to_json(trace, session))
+    assert (before["format"], now["format"]) == (5, TRACE_FORMAT)
+    rows = [(old, new) for old, new in zip(before["hops"], now["hops"], strict=True)]
+    if name == "program":
+        rows += zip(before["program"]["calls"], now["program"]["calls"], strict=True)
+    assert [new["weights"] for _, new in rows] == [{"saved": old["saved"]} if old["saved"] else None for old, _ in rows]
+    assert sum((new["weights"] or {}).get("saved", 0) for _, new in rows) == {"backward": 36, "program": 192}[name]
+
+
+def test_a_launch_of_format_5_has_its_time_as_a_weight() -> None:
+    made = document() | {"format": 5}
+    hop = next(hop for hop in made["hops"] if hop["launch"] is not None)
+    del hop["weights"]
+    hop["saved"] = 0
+    assert hop["launch"]["took"] > 0
+    assert next(h for h in walk(read(made).hops) if h.id == hop["id"]).weights == {"device": hop["launch"]["took"]}
 
 
 def test_why_a_place_is_unknown_is_written_with_its_sentence_and_read_without() -> None:

@@ -203,7 +203,7 @@ def test_instructions() -> None:
 
 
 def test_saved_bytes() -> None:
-    shown = trace(call(saved=36), call(op="aten::exp", saved=8))
+    shown = trace(call(weights={"saved": 36}), call(op="aten::exp", weights={"saved": 8}))
     kept = session(("kept", KeptForBackward(1, 36)), ("kept", KeptForBackward(2, 8)), ("kept", KeptForBackward(3, 4)))
     saved = counts.saved_bytes(shown, kept)
     assert saved == 48

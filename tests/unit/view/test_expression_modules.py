@@ -79,7 +79,7 @@ def stepped() -> Trace:
     """Two modules that ran 100 and 200 instructions of operators, 30 of Python's C around the second."""
     closed = Hop(90, "closed", "PyObject_GetAttr", "observed", PLACE, instructions=30)
     inner = (
-        module(10, "a", operator(13, instructions=100, saved=8, sequence=1)),
+        module(10, "a", operator(13, instructions=100, weights={"saved": 8}, sequence=1)),
         module(20, "b", closed, operator(23, instructions=200)),
     )
     node = Hop(50, "node", "LinearBackward0", "observed", PLACE, phase="backward", sequence=1, instructions=60)
@@ -189,7 +189,7 @@ def test_a_node_around_that_of_a_write_through_a_view_counts_for_the_call_that_w
 @pytest.mark.words
 def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_them() -> None:
     # torch.autograd.grad(m(x).sum(), x, create_graph=True): what its nodes call is recorded, and backward runs that.
-    again = Hop(43, "op", "aten::mm", "observed", PLACE, op="aten::mm", sequence=20, time=6, saved=8)
+    again = Hop(43, "op", "aten::mm", "observed", PLACE, op="aten::mm", sequence=20, time=6, weights={"saved": 8})
     node = Hop(42, "node", "AddmmBackward0::apply", "observed", PLACE, sequence=12, time=9, children=(again,))
     grad = Hop(41, "python", "grad", "observed", PLACE, children=(node,))
     late = Hop(50, "node", "MmBackward0::apply", "observed", PLACE, phase="backward", sequence=20, time=4)
@@ -239,7 +239,7 @@ def test_what_was_raised_stands_above_the_modules() -> None:
 
 @pytest.mark.words
 def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() -> None:
-    trace = a_trace(module(1, "", module(10, "a", operator(13, sequence=2, saved=80)), type_="Net"))
+    trace = a_trace(module(1, "", module(10, "a", operator(13, sequence=2, weights={"saved": 80})), type_="Net"))
     kept = [
         SavedObservation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}).as_seen()
         for n, size in ((2, 80), (3, 16))
@@ -259,7 +259,7 @@ def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() ->
 
 @pytest.mark.words
 def test_what_is_kept_outside_of_a_module_that_is_opened_is_no_nodes_of_no_operator() -> None:
-    inside = (operator(13, sequence=2, saved=80), operator(14, sequence=3, saved=16))
+    inside = (operator(13, sequence=2, weights={"saved": 80}), operator(14, sequence=3, weights={"saved": 16}))
     trace = a_trace(*(module(10 * n, name, one) for n, (name, one) in enumerate(zip("ab", inside, strict=True), 1)))
     kept = [
         SavedObservation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}).as_seen()

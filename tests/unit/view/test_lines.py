@@ -18,8 +18,9 @@ from ptexplore.model.program import (
 )
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trace
 from ptexplore.saved.program import portable_program
-from ptexplore.view.trace.line_figures import LinePlace, figures_of, shown_file
+from ptexplore.view.trace.line_figures import LinePlace, figures_of, shown_files, sum_of
 from ptexplore.view.trace.page import Options, ScreenRow
+from ptexplore.view.trace.program_parts import is_compilation
 from ptexplore.view.trace.views import view
 
 MS = 1_000_000
@@ -40,12 +41,12 @@ PATHS = (
     CallPath("builtin", "torch.relu", 2, 10 * MS, parent=10, line=12, table="t", method="relu"),
 )
 CALLS = (
-    OperatorCalls(4, RELU, 0, 3, 80 * MS, saved=1_000),
+    OperatorCalls(4, RELU, 0, 3, 80 * MS, weights={"saved": 1_000}),
     OperatorCalls(6, RELU_NODE, 0, 3, 300 * MS, recorded=0),
     OperatorCalls(3, ADD, 0, 3, 30 * MS, line=11),
     OperatorCalls(3, ADD, 0, 1, 10 * MS),
     OperatorCalls(9, RELU, 0, 3, 60 * MS),
-    OperatorCalls(11, RELU, 0, 2, 8 * MS, saved=24),
+    OperatorCalls(11, RELU, 0, 2, 8 * MS, weights={"saved": 24}),
 )
 TEXT = ((10, "    def forward(self, x):"), (11, "        x = x + 1"), (30, "    out = model(x)"))
 
@@ -134,11 +135,25 @@ def test_a_saved_program_keeps_lines_and_text_without_folders() -> None:
     saved = portable_program(program(), "/env/lib/python3.11/site-packages")
     assert saved.sources[0].file == "train.py"
     assert [row.name for row in rows_of(saved)] == [row.name for row in rows_of(program())]
-    assert [shown_file(file) for file in (PACKAGE, MINE, "made/model.py")] == [
+    assert list(shown_files((PACKAGE, MINE, "made/model.py")).values()) == [
         "made/model.py",
         "train.py",
         "made/model.py",
     ]
+
+
+def test_two_files_with_one_name_stay_apart() -> None:
+    """Also in a saved program, which has no folders: lines of one file must not count for the other."""
+    other = "/project/data/train.py"
+    paths = (*PATHS, CallPath("user", "load", 1, 20 * MS, parent=1, line=33, file=other, first=28),
+             CallPath("builtin", "torch.relu", 1, 10 * MS, parent=12, line=30, table="t", method="relu"))  # fmt: skip
+    made = structs.replace(program(), paths=paths)
+    for shown in (made, portable_program(made, "/env/lib/python3.11/site-packages")):
+        rows = rows_of(shown)
+        assert [row.name for row in rows if row.heading] == ["project/train.py", "data/train.py"]
+        first, second = (row for row in rows if row.name.lstrip().startswith("30"))
+        assert (first.name, first.cells[0]) == ("   30      out = model(x)", "300 ms")
+        assert (second.name, second.cells[0]) == ("   30  in load", "10 ms")
 
 
 def test_lines_that_cost_little_are_folded() -> None:
@@ -163,15 +178,28 @@ def test_an_expression_has_no_lines_and_open_names_no_line() -> None:
         assert wrong.value.hint
 
 
-def test_a_line_whose_time_is_mostly_a_bound_says_so() -> None:
-    """Recording took most of the time in `Made.forward`, which line 13 calls, and it is not known exactly."""
+def test_a_line_whose_time_is_a_bound_says_so_and_the_files_still_are_the_whole_run() -> None:
+    """Of most of the time in `Made.forward`, which line 13 calls, it is not known whether it is recording."""
     paths = list(PATHS)
-    paths[8] = structs.replace(paths[8], time=200 * MS, recording=110 * MS, error=40 * MS)
+    paths[8] = structs.replace(paths[8], time=200 * MS, recording=110 * MS, error=95 * MS)
+    paths[9] = structs.replace(paths[9], recording=60 * MS, error=1 * MS)  # more than the 30 ms of its own
     made = structs.replace(program(), paths=tuple(paths))
-    figures = figures_of(made, lambda path: path.file == MINE).figures
-    line = figures[LinePlace(MINE, 13)]
-    assert (line.bound, line.own_bound) == (40 * MS, 40 * MS), "110 ms of its own, of which 70 are sure to be recording"
-    trace = Trace("--script train.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=made)
-    rows = {row.name.split()[0]: row for row in view(trace, Options(view="lines")).table if row.name.split()}
+    lines = figures_of(made, lambda path: path.file == MINE)
+    line = lines.figures[LinePlace(MINE, 13)]
+    assert line.of_whole.is_bound
+    assert line.whole.cost == (200 - 170 + 96) * MS, "all but what is sure to be recording"
+    rows = {row.name.split()[0]: row for row in view(trace(made), Options(view="lines")).table if row.name.split()}
     assert rows["13"].cells[0].startswith("≤")
     assert not rows["12"].cells[0].startswith("≤")
+    assert sum_of(figures.of_own for figures in lines.figures.values()).known.cost == (950 - 170) * MS
+    assert lines.main == (950 - 170) * MS
+
+
+def test_a_line_that_lets_torch_compile_is_a_bound() -> None:
+    """Python 3.11 is slower while it calls a profile function, and nothing that runs inside is recorded."""
+    file = "/env/lib/python3.11/site-packages/torch/_dynamo/convert_frame.py"
+    compiling = CallPath("torch", "_compile", 1, 80 * MS, parent=1, line=31, file=file, first=5)
+    made = structs.replace(program(), paths=(*PATHS, compiling))
+    assert is_compilation(compiling)
+    assert figures_of(made, is_mine).figures[LinePlace(MINE, 31)].of_whole.is_bound
+    assert not figures_of(made, is_mine).figures[LinePlace(MINE, 30)].of_whole.is_bound

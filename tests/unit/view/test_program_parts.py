@@ -38,7 +38,7 @@ def program() -> Program:
     )
     calls = (
         OperatorCalls(2, LINEAR, 0, 1, 2_000),
-        OperatorCalls(1, RELU, 0, 2, 1_000, saved=8),
+        OperatorCalls(1, RELU, 0, 2, 1_000, weights={"saved": 8}),
         OperatorCalls(3, LINEAR, 0, 1, 600),
         OperatorCalls(4, RELU, 0, 1, 300),
         OperatorCalls(5, RELU, 0, 9, 5_000, python=4_700),  # each calls Python, which calls the next one

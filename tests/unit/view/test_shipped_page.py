@@ -25,7 +25,16 @@ def test_a_tour_has_its_stops() -> None:
     page = shipped_page("dispatcher#yaml-entry", load_folders(LAYERS), load(LAYERS))
     tour = load(LAYERS).tours["dispatcher"]
     assert page.title == tour.title
-    assert all(stop.title in page.parts[-1].text for stop in tour.stops)
+    assert page.parts[0].text == tour.summary
+    assert all(stop.title in part.heading for stop, part in zip(tour.stops, page.stops, strict=True))
+    assert [part.text for part in page.stops] == [stop.prose for stop in tour.stops]
+
+
+def test_a_named_stop_comes_first() -> None:
+    tour = load(LAYERS).tours["dispatcher"]
+    page = shipped_page(f"dispatcher#{tour.stops[4].id}", load_folders(LAYERS), load(LAYERS))
+    assert page.stops[0].text == tour.stops[4].prose
+    assert len(page.stops) == len(tour.stops) - 4
 
 
 @pytest.mark.parametrize("target", [None, "", "at::native::add_kernel", "nowhere/at/all", "."])

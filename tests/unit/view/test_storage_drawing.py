@@ -14,8 +14,10 @@ def test_a_drawing_has_the_index_that_leads_to_each_cell() -> None:
     assert picture is not None
     assert lines_of(picture) == [
         "cell  0    1    2    3    4    5",
-        "x     0,0  0,1  0,2  1,0  1,1  1,2",
-        "v          0,0  0,1  ·    1,0  1,1",
+        "     ┌────┬────┬────┬────┬────┬────┐",
+        "x    │0,0 │0,1 │0,2 │1,0 │1,1 │1,2 │",
+        "v    │    │0,0 │0,1 │·   │1,0 │1,1 │",
+        "     └────┴────┴────┴────┴────┴────┘",
         "",
         "x = torch.arange(6).view(2, 3): sizes (2, 3), strides (3, 1), offset 0",
         "v = x[:, 1:]: sizes (2, 2), strides (3, 1), offset 1",

@@ -7,7 +7,8 @@ from ptexplore.view.tensor.strip import FoldedCells, StripRow, short_names, stri
 
 
 def lines(*tensors: tuple[str, PlacedTensor], cells: int, width: int = 80) -> list[str]:
-    return list(strip(tensors, cells, width).texts())
+    shown = strip(tensors, cells, width).lines()
+    return ["".join(span.text for span in spans).rstrip() for spans in shown]
 
 
 def test_views_over_one_storage() -> None:

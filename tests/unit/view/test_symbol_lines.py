@@ -86,7 +86,7 @@ def test_of_a_structured_kernel_no_caller_is_told_by_its_name(tree):
     assert uses_in_words(replace(facts, symbol=kernel)).endswith("its name alone does not identify its uses")
     assert closing_remark(replace(facts, symbol=kernel, otherwise=9)) == ""
     assert closing_remark(replace(facts, otherwise=9)).startswith("9 more lines with the name")
-    assert "nothing else with that name is indexed" in closing_remark(replace(facts, unknown=1))
+    assert "No other definition of that name is indexed" in closing_remark(replace(facts, unknown=1))
 
 
 @pytest.mark.words

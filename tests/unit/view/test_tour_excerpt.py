@@ -121,3 +121,12 @@ def test_stops_without_source_are_counted_only_where_no_source_of_pytorch_is(gui
     wheel = replace(tree.tree, info=replace(tree.tree.info, relation="runtime", layers=("generated", "wheel")))
     installed = Guide(guide.library, [Tree(wheel, tree.store, None)], "2.13.0")
     assert installed.without_source(tour) == 1
+
+
+def test_without_any_index_a_stop_has_its_text_and_no_place(guide: Guide) -> None:
+    tour = guide.library.tours["n"]
+    nowhere = Guide(guide.library, ())
+    view = nowhere.stop(tour, 1)
+    assert (view.stop, view.outcome, view.spot) == (tour.stops[0], "not indexed yet", None)
+    assert nowhere.excerpt(view, 20) is None
+    assert nowhere.without_source(tour) == 0, "nobody knows yet"

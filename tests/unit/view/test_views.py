@@ -21,6 +21,7 @@ from ptexplore.model.observed import SavedObservation
 from ptexplore.model.place_reasons import FunctionUnseen, OutsideTorch
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import BackwardFrom, BeganAt, BeganAtReal, BeganAtRealSum, BeganAtSum, Reason, Said
+from ptexplore.model.run import WEIGHTS
 from ptexplore.model.trace import (
     BindingRef,
     BoundName,
@@ -49,7 +50,7 @@ from ptexplore.saved.trace import trace_from_json
 from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.place_marks import mark_of
 from ptexplore.view.trace import native
-from ptexplore.view.trace.columns import COLUMNS, OF_COST
+from ptexplore.view.trace.columns import OF_COST
 from ptexplore.view.trace.costs import costs_of
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TraceView, percent
@@ -57,9 +58,10 @@ from ptexplore.view.trace.path import MOST, _Steps, keys_of
 from ptexplore.view.trace.rows import title
 from ptexplore.view.trace.screen import everything
 from ptexplore.view.trace.views import available, named, stepped_by, suited, view, view_to_json
-from ptexplore.view.words.legend import OF_EXPRESSIONS, OF_PROGRAMS
+from ptexplore.view.words.legend import OF_EXPRESSIONS
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.saved import trace_to_json
+from ptexplore.view.words.weights import ENGLISH, in_expressions
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
 FILES = ("format1-add-native.json.gz", "format1-softmax-backward.json.gz")
@@ -955,9 +957,8 @@ def test_the_legend_explains_every_sign_and_word_of_the_view() -> None:
 
 
 def test_the_legends_of_parts_explain_every_column() -> None:
-    headings = {column.heading for column in COLUMNS} | {heading for heading, _words in OF_COST.values()}
-    assert headings <= OF_EXPRESSIONS.keys()
-    assert headings - {"instr"} <= OF_PROGRAMS.keys(), "a program has no instructions"
+    assert ENGLISH.keys() == WEIGHTS.keys()
+    assert {heading for heading, _words in OF_COST.values()} <= (OF_EXPRESSIONS | in_expressions()).keys()
 
 
 def test_verbose_adds_key_sets_numbers_and_words_of_precision() -> None:
