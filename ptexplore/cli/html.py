@@ -39,6 +39,9 @@ def html(
         list[str] | None,
         Option("--compile", metavar="FILE ...", help="add runs that `ptexplore compile --save` wrote"),
     ] = None,
+    lower: Annotated[
+        list[str] | None, Option(metavar="FILE ...", help="add runs that `ptexplore lower --save` wrote")
+    ] = None,
     graph: Annotated[
         list[str] | None, Option(metavar="EXPR ...", help="run these expressions, and add their autograd graphs")
     ] = None,
@@ -88,7 +91,7 @@ def html(
         if fetch:
             fetch_if_none(workspace)
         graphs = tuple(workspace.graph(typed(asked_for(each, dict(_OF_GRAPH)))) for each in graph or ())
-        others = OtherRecordings(tuple(compiled or ()), graphs)
+        others = OtherRecordings(tuple(compiled or ()), tuple(lower or ()), graphs)
         written = build_site(workspace, folder, settings, trace or [], others, jobs=jobs, force=force)
     lost = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
     _tell(written, lost, folder)

@@ -19,6 +19,7 @@ from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.autograd_graph import LocatedGraph
 from ptexplore.model.compiled import CompileReport
 from ptexplore.model.places import SourceRef
+from ptexplore.model.rungs import LowerReport
 from ptexplore.model.trace import Session, Trace
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.source.python_docs import DocLine
@@ -40,15 +41,17 @@ from ptexplore.view.site.site import (
 )
 from ptexplore.workspace.opening import InstalledTorch
 from ptexplore.workspace.saved_compiles import load_compile
+from ptexplore.workspace.saved_lowers import load_lower
 from ptexplore.workspace.saved_traces import load_trace
 
 _LONG = 5000  # lines; a small site omits a longer file even if it has a kernel, and the operator's card says so
 
 
 class OtherRecordings(Struct, frozen=True):
-    """Recordings for a site that are no traces: files that `compile --save` wrote, and autograd graphs."""
+    """Recordings for a site that are no traces: files that `compile` and `lower` saved, and autograd graphs."""
 
     compiles: tuple[str, ...] = ()
+    lowers: tuple[str, ...] = ()
     graphs: tuple[LocatedGraph, ...] = ()
 
 
@@ -73,6 +76,7 @@ class SiteContents:
     docs: Mapping[str, DocLine] = field(default_factory=dict)
     compiles: Sequence[tuple[str, CompileReport]] = ()  # runs of torch.compile, each with the name of its page
     graphs: Sequence[LocatedGraph] = ()
+    lowers: Sequence[tuple[str, LowerReport]] = ()  # runs of `lower`, each with the name of its page
 
 
 def load_traces(files: Sequence[str]) -> list[tuple[str, Trace, Session | None]]:
@@ -83,6 +87,11 @@ def load_traces(files: Sequence[str]) -> list[tuple[str, Trace, Session | None]]
 def load_compiles(files: Sequence[str]) -> list[tuple[str, CompileReport]]:
     """Returns saved runs of torch.compile, each with the name of its page. Raises PtexploreError for another file."""
     return [(name, load_compile(file)) for name, file in zip(_page_names(files), files, strict=True)]
+
+
+def load_lowers(files: Sequence[str]) -> list[tuple[str, LowerReport]]:
+    """Returns saved runs of `lower`, each with the name of its page. Raises PtexploreError for another file."""
+    return [(name, load_lower(file)) for name, file in zip(_page_names(files), files, strict=True)]
 
 
 def _page_names(files: Sequence[str]) -> Iterator[str]:
@@ -138,7 +147,7 @@ def plan_site(
                 path for path in around(reader, trees, of_kernels, overloads=True) if _lines(contents, path) <= _LONG
             }
     owner = {path: names.owner[path][0] for path in sorted(paths)}
-    has_traces = bool(contents.traces or contents.compiles or contents.graphs)
+    has_traces = bool(contents.traces or contents.compiles or contents.lowers or contents.graphs)
     site = Site(settings, trees, apart(paths, source_url), owner, operators, traces=has_traces)
     site.stops = {tour.name_of(stop): stop_url(tour.name_of(stop)) for tour, stop in contents.library.stops()}
     site.notes = _margins(contents, site)

@@ -9,8 +9,9 @@ from functools import partial
 from ptexplore.model.compiled import CompileReport
 from ptexplore.render.html.output import Output
 from ptexplore.render.html.pages import render
+from ptexplore.render.html.places import torch_link
 from ptexplore.view.compile_page import PagePlace, title_of
-from ptexplore.view.site.compiled import CompiledOnPage, compiled_on_page, sections_in_use, torch_path
+from ptexplore.view.site.compiled import CompiledOnPage, compiled_on_page, sections_in_use
 from ptexplore.view.site.site import Site
 
 
@@ -47,10 +48,4 @@ class Compiles:
         anchor = shown.anchor(place)
         if anchor is not None:
             return f"#{anchor}"
-        path = torch_path(place)
-        owner = self.site.owner.get(path) if path is not None else None
-        if path is None or owner is None:
-            return None
-        tree = self.site.trees[owner].tree.info
-        is_same = tree.relation == "runtime" and tree.version == report.run.torch.version
-        return self.site.place(url, path, place.line) if is_same else None
+        return torch_link(self.site, url, place, report.run.torch.version)

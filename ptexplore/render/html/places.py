@@ -13,6 +13,7 @@ from ptexplore.view.words.legend import PRECISION_MEANS
 
 if TYPE_CHECKING:
     from ptexplore.model.places import Precision, SourceRef, TreeInfo
+    from ptexplore.view.compile_page import PagePlace
     from ptexplore.view.site.site import Site
 
 SAID = {"version-skew": "other version", "unknown": "not known"}  # words beside a place, where others are clearer
@@ -42,6 +43,19 @@ def places(site: Site, page: str, trees: Mapping[str, TreeInfo] | None = None) -
         return Markup(f"{before}{where}{known}".rstrip())
 
     return show
+
+
+def torch_link(site: Site, page: str, place: PagePlace, version: str) -> str | None:
+    """Returns the link of a place in torch's own Python, if the site has the text of this version of torch.
+
+    A saved run names a file of torch without the folder above torch: "torch/_dynamo/guards.py".
+    """
+    owner = site.owner.get(place.file) if place.file.startswith("torch/") else None
+    if owner is None:
+        return None
+    tree = site.trees[owner].tree.info
+    is_same = tree.relation == "runtime" and tree.version == version
+    return site.place(page, place.file, place.line) if is_same else None
 
 
 def certainty(precision: Precision, why: str = "") -> Markup:

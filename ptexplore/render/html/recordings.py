@@ -1,4 +1,4 @@
-"""The recordings on a site that are no traces: runs of torch.compile, and autograd graphs."""
+"""The recordings on a site that are no traces: runs of torch.compile, of lower, and autograd graphs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from ptexplore.render.html.compiles import Compiles
 from ptexplore.render.html.graphs import GraphPages
+from ptexplore.render.html.lowers import Lowers
 from ptexplore.render.html.output import Output
 from ptexplore.view.site.site import Site
 from ptexplore.workspace.site_contents import SiteContents
@@ -21,10 +22,16 @@ class Recordings:
 
     def __init__(self, site: Site, out: Output, contents: SiteContents) -> None:
         self._compiles = Compiles(site, out, contents.compiles)
+        self._lowers = Lowers(site, out, contents.lowers)
         self._graphs = GraphPages(site, out, contents.graphs)
-        self.listed: Listed = {"torch.compile": self._compiles.listed(), "Autograd graphs": self._graphs.listed()}
+        self.listed: Listed = {
+            "torch.compile": self._compiles.listed(),
+            "Lowering": self._lowers.listed(),
+            "Autograd graphs": self._graphs.listed(),
+        }
 
     def write(self) -> None:
         """Write the page of each recording."""
         self._compiles.write()
+        self._lowers.write()
         self._graphs.write()

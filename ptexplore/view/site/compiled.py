@@ -77,14 +77,6 @@ def compiled_on_page(report: CompileReport) -> CompiledOnPage:
     return CompiledOnPage(compile_page(report), tuple(_files(report, names)), graphs)
 
 
-def torch_path(place: PagePlace) -> str | None:
-    """Returns the path of a place in the PyTorch repository ("torch/_dynamo/guards.py"), or None.
-
-    A saved run names a file of torch without the folder above torch.
-    """
-    return place.file if place.file.startswith("torch/") else None
-
-
 def _files(report: CompileReport, names: FileLabels) -> Iterator[NamedFile]:
     """Yields the files of your code, the file with the most lines first."""
     texts: dict[tuple[str, int], str] = {}
