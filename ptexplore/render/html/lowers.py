@@ -47,7 +47,7 @@ class Lowers:
         return torch_link(self.site, url, place, version)
 
     def _operator(self, url: str, called: str) -> str | None:
-        """Returns the link of an operator's page, if the site has it: of "aten.add.Tensor" that of aten::add.Tensor."""
+        """Returns the link of the page of an operator, such as "aten.add.Tensor", if the site has one."""
         namespace, _, name = called.replace("::", ".").partition(".")
         page = self.site.operators.get(f"{namespace}::{name}")
         return between(url, page) if page is not None else None
