@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,7 @@ expect:
 
 
 @pytest.fixture
-def running(library: Library, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+def running(library: Library, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """Notes with labs, trusted; a cache of their own."""
     monkeypatch.setenv("PTEXPLORE_CACHE", str(own_cache))
     folder = tmp_path / "labs"

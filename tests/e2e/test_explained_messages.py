@@ -227,7 +227,7 @@ def test_the_place_of_a_messages_words(command: InProcess, tmp_path: Path) -> No
     (place,) = json.loads(command("explain-error", str(file), "--json").out)["words"]["places"]
     assert place["function"] == f"RNNBase.{raised.name}"
     assert raised.filename.endswith(place["source"]["path"])
-    begin, end = raised.lineno or 0, raised.end_lineno or 0
+    begin, end = raised.lineno or 0, raised.end_lineno or 0  # type: ignore[attr-defined]
     assert begin <= place["source"]["line"] <= end
 
     file.write_text(text_of("a view of other strides"), encoding="utf-8")

@@ -101,7 +101,7 @@ def test_a_page_that_was_not_made_of_the_indexed_text_is_made_again(
     before, state = file.read_bytes(), file.stat()
     out, command = tmp_path / "out", in_process(mini.cli, monkeypatch, capsys)
     arguments = ("html", "--tree", mini.root.name, str(out), "--scope", "all", "--jobs", "1")
-    begin, opened = Output.begin, trees.open_below
+    begin, opened = Output.begin, trees.open_below  # type: ignore[attr-defined]
 
     def meet(output: Output) -> None:
         begin(output)

@@ -39,6 +39,7 @@ def test_there_are_sixty() -> None:
     assert len({(question.trace, question.text) for question in questions()}) >= 60
 
 
+@pytest.mark.words
 @pytest.mark.skipif(TARGET is not None, reason="the answers are about the torch of the Python that runs them")
 @pytest.mark.parametrize("trace", BY_TRACE)
 def test_the_first_screen_answers_or_names_what_does(

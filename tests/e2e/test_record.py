@@ -38,7 +38,7 @@ pytestmark = [
 def held() -> tuple[object, ...]:
     """Everything that a recorder hooks, and the handlers and threads of the process."""
     return (
-        sys.getprofile(), sys.gettrace(), threading.getprofile(), importlib._bootstrap._find_and_load,
+        sys.getprofile(), sys.gettrace(), threading.getprofile(), importlib._bootstrap._find_and_load,  # type: ignore[attr-defined]
         torch._C._autograd._profiler_enabled(), repr(torch._C._dispatch_tls_local_include_set()),
         repr(torch._C._dispatch_tls_local_exclude_set()), signal.getsignal(signal.SIGINT), sys.getrecursionlimit(),
         threading.enumerate(), list(sys.path),

@@ -132,7 +132,7 @@ def test_the_data_is_true(workspace: Workspace) -> None:
     for kind, _, name in {answer.partition(" ") for one in read() for answer in one.answers}:
         if kind in ("stop", "tour", "concept"):
             known = {"stop": workspace.library.stop, "tour": workspace.library.tours.get, "concept": path.concepts.get}
-            assert known[kind](name) is not None, name
+            assert known[kind](name) is not None, name  # type: ignore[operator]
         elif kind == "operator":
             assert catalogue.store.operator(name) is not None, name
         else:

@@ -35,7 +35,7 @@ def read(value: Any) -> dict[str, Any]:
     return dict(autograd_graph.GraphReader(value).data())
 
 
-def walked(value: Any) -> set[tuple[str, int, str, int, int]]:
+def walked(value: Any) -> set[tuple[Any, ...]]:
     """Every edge behind a value, walked here: names and sequence numbers of both nodes, the edge, the input."""
     edges, seen = set(), set()
     pending = [t.grad_fn for t in autograd_graph.tensors(value) if t.requires_grad and t.grad_fn is not None]
@@ -51,7 +51,7 @@ def walked(value: Any) -> set[tuple[str, int, str, int, int]]:
     return edges
 
 
-def edges_of(value: Any) -> set[tuple[str, int, str, int, int]]:
+def edges_of(value: Any) -> set[tuple[Any, ...]]:
     """The same of the graph that is read."""
     reader = autograd_graph.GraphReader(value)
     nodes, edges = reader.data()["nodes"], set()

@@ -118,7 +118,7 @@ def test_the_part_that_raised_without_a_call_is_what_pythons_traceback_marks(exp
         assert step is not None
         while step.tb_next is not None:  # a comprehension is a function of its own
             step = step.tb_next
-        at = list(step.tb_frame.f_code.co_positions())[step.tb_lasti // 2]
+        at = list(step.tb_frame.f_code.co_positions())[step.tb_lasti // 2]  # type: ignore[attr-defined]
         assert recorder.part == expression[at[2] : at[3]] != ""
         assert recorder.left == []
         assert not recorder._open

@@ -48,7 +48,7 @@ def nothing_leaks() -> Iterator[None]:
 def held() -> tuple[object, ...]:
     """What a recorder hooks: Python's own functions, and torch's profiler and thread-local sets."""
     return (
-        sys.getprofile(), sys.gettrace(), threading.getprofile(), importlib._bootstrap._find_and_load,
+        sys.getprofile(), sys.gettrace(), threading.getprofile(), importlib._bootstrap._find_and_load,  # type: ignore[attr-defined]
         torch._C._autograd._profiler_enabled(), repr(torch._C._dispatch_tls_local_include_set()),
         repr(torch._C._dispatch_tls_local_exclude_set()), threading.active_count(),
     )  # fmt: skip

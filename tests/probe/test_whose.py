@@ -27,7 +27,7 @@ def test_what_a_handler_raises_meanwhile_is_the_programs(
     def realpath(_file: str) -> str:
         raise error
 
-    monkeypatch.setattr(whose.os.path, "realpath", realpath)
+    monkeypatch.setattr(whose.os.path, "realpath", realpath)  # type: ignore[attr-defined]
     with pytest.raises(error):
         whose.real("mine.py")
 

@@ -313,7 +313,7 @@ def test_a_lab_that_cannot_be_read_here_makes_it_another_content_than_where_it_c
     def refuse(*_given: object, **_named: object) -> None:
         raise SyntaxError("this Python does not know it")
 
-    monkeypatch.setattr(blocks.ast, "parse", refuse)
+    monkeypatch.setattr(blocks.ast, "parse", refuse)  # type: ignore[attr-defined]
     earlier, problems = parse(data, "note", Origin("x.md"))
     assert earlier is not None
     assert problems

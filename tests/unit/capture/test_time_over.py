@@ -43,7 +43,7 @@ def test_the_pass_that_was_not_made_is_named_with_what_is_missing() -> None:
 
 
 def test_an_expression_that_no_run_saw_end_did_not_end() -> None:
-    with pytest.raises(trace.Stopped) as caught:
+    with pytest.raises(trace.Stopped) as caught:  # type: ignore[attr-defined]
         trace.gather(running(), TraceRequest(expression="f()"), RUNTIME)
     assert caught.value.reason == reasons.NotEndedInTime(60.0)
     assert caught.value.then == GiveLonger()

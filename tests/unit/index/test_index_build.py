@@ -139,7 +139,7 @@ def test_a_header_that_a_bad_disk_keeps_back_once_costs_no_other_file_its_macros
     source = IndexInput("t", "1", files, headers=marks if beside else ())
     build(source, tmp_path / "alone.sqlite", jobs=1)
 
-    read = index_build.content
+    read = index_build.content  # type: ignore[attr-defined]
 
     def refuse(file: str) -> tuple[bytes, int]:
         if file.endswith("Marks.h"):

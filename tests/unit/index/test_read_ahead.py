@@ -29,7 +29,7 @@ class Read:
 
     def __init__(self, mini: Mini, target: Path, ahead: Path | None, monkeypatch: pytest.MonkeyPatch) -> None:
         self.paths: list[str] = []
-        real = building.read_rows
+        real = building.read_rows  # type: ignore[attr-defined]
 
         def noting(task: Task, macros: object) -> object:
             self.paths.append(task.path)
@@ -131,7 +131,7 @@ def test_a_second_environment_reads_no_generated_file_again(
     header = mini.site / "torch/include/ATen/TensorMeta.h"
     header.write_text("#define TORCH_IMPL_FUNC(which) void renamed_##which::impl\n", encoding="utf-8")
     assert len(again()) > 1
-    monkeypatch.setattr(gathering, "RECIPE", gathering.RECIPE + 1)
+    monkeypatch.setattr(gathering, "RECIPE", gathering.RECIPE + 1)  # type: ignore[attr-defined]
     header.write_text("", encoding="utf-8")
     assert len(again()) > 1
 
@@ -169,5 +169,5 @@ def test_what_is_damaged_is_as_good_as_none(content: bytes, tmp_path: Path) -> N
 def test_what_another_version_read_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_ahead.keep(tmp_path / "kept", read_ahead.ReadAhead("h", "{}", [], 1))
     assert read_ahead.kept(tmp_path / "kept") is not None
-    monkeypatch.setattr(read_ahead, "RECIPE", read_ahead.RECIPE + 1)
+    monkeypatch.setattr(read_ahead, "RECIPE", read_ahead.RECIPE + 1)  # type: ignore[attr-defined]
     assert read_ahead.kept(tmp_path / "kept") is None

@@ -41,7 +41,7 @@ def test_the_folder_that_has_no_room_is_named(tmp_path: Path, monkeypatch: pytes
 
     macros: Any = object()
     with monkeypatch.context() as full:
-        full.setattr(workers.pickle, "dump", refuse)
+        full.setattr(workers.pickle, "dump", refuse)  # type: ignore[attr-defined]
         with pytest.raises(OSError, match="No space") as parent:
             list(workers._begun(tmp_path, [Wave([], macros)], 1))
     with monkeypatch.context() as full:

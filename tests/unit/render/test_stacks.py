@@ -163,7 +163,8 @@ def test_chrome_events_nest_and_take_what_is_inside_of_them() -> None:
             assert not around or end <= around[-1][1] + 1e-9  # it ends inside of what it began in
             names = plain([name for name, _ in around])
             around.append((event["name"], end))
-            own[(*names, *plain([event["name"]]))] = own.get((*names, *plain([event["name"]])), 0) + event["dur"]
+            stack = (*names, *plain([event["name"]]))
+            own[stack] = own.get(stack, 0) + event["dur"]
             if around[:-1]:
                 own[names] -= event["dur"]
     assert {stack: round(weight * 1000) for stack, weight in own.items() if weight > 1e-9} == OWN | LOADER

@@ -237,7 +237,7 @@ def test_a_row_at_a_wrong_line_is_found(tmp_path: Path, lib: ModuleType) -> None
     good = [Symbol("a.cpp", "g", "g", "function", 2, 3, 2), made, made._replace(macro="OTHER"), row]
     assert list(lib.disagreements(good, tmp_path)) == []
     for bad in (
-        good[0]._replace(line=1), good[0]._replace(line=3), good[0]._replace(end_line=99), good[0]._replace(name=""),
+        good[0]._replace(line=1), good[0]._replace(line=3), good[0]._replace(end_line=99), good[0]._replace(name=""),  # type: ignore[attr-defined]
         made._replace(line=2), row._replace(line=7, name="x"), row._replace(kind="impl"),
     ):  # fmt: skip
         assert [found for found, _ in lib.disagreements([*good, bad], tmp_path)] == [bad]

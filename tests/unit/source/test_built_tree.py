@@ -149,8 +149,8 @@ def test_an_editable_install_of_the_current_folder_is_found(
     site.mkdir(parents=True)
     monkeypatch.chdir(root)
     monkeypatch.setattr(sys, "path", [str(root), str(site)])
-    monkeypatch.setattr(describing.site, "getsitepackages", lambda: [str(site)])
-    monkeypatch.setattr(describing.site, "getusersitepackages", lambda: str(tmp_path / "none"))
+    monkeypatch.setattr(describing.site, "getsitepackages", lambda: [str(site)])  # type: ignore[attr-defined]
+    monkeypatch.setattr(describing.site, "getusersitepackages", lambda: str(tmp_path / "none"))  # type: ignore[attr-defined]
 
     def listed() -> bool:
         with describing._current_folder_off_path():

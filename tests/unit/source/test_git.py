@@ -86,7 +86,7 @@ def test_the_environment_of_this_process_is_not_edited_while_threads_run(
     plain = os.environ
     states: list[git_folder.GitState | None] = []
     with monkeypatch.context() as patched:
-        watched = Watched(plain._data, plain.encodekey, plain.decodekey, plain.encodevalue, plain.decodevalue)
+        watched = Watched(plain._data, plain.encodekey, plain.decodekey, plain.encodevalue, plain.decodevalue)  # type: ignore[attr-defined]
         patched.setattr(os, "environ", watched)
         look = lambda: states.append(git_folder.look(folder, {"top.h"}))  # noqa: E731
         threads = [threading.Thread(target=look) for _ in range(4)]
@@ -333,7 +333,7 @@ def test_a_listing_that_nobody_reads_to_its_end_leaves_no_git(folder: Path) -> N
     head = Git(folder).line("rev-parse", "HEAD")
     listing = git_folder.tree_of(folder, head)
     next(listing)
-    listing.close()
+    listing.close()  # type: ignore[attr-defined]
     children = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "comm="], capture_output=True, check=False)
     assert b"git" not in children.stdout.split()
 

@@ -225,7 +225,7 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
         app.screen.query_one("Input").value = "no_such_thing_at_all"
         await until(pilot, lambda: "nothing found" in screen(app))
         assert isinstance(app.screen, Palette)
-        app.screen.query_one("Input").value = "native/cpu"
+        app.screen.query_one("Input").value = "native/cpu"  # type: ignore[attr-defined]
         await until(pilot, lambda: "folder  aten/src/ATen/native/cpu" in screen(app))
         await pilot.press("enter")
         await until(pilot, lambda: app.reader.place is not None and app.reader.place.path == "aten/src/ATen/native/cpu")
