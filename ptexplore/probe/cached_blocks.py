@@ -1,6 +1,6 @@
 """The blocks of the CUDA caching allocator: the real one where CUDA is, and the rules of 2.6.0 in Python elsewhere.
 
-The rules are those of `c10/cuda/CUDACachingAllocator.cpp` for one stream and the default settings, while memory lasts.
+Source of the rules: `c10/cuda/CUDACachingAllocator.cpp`. They hold for one stream and default settings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Place = list[int]  # segment, offset in it, size of the block
 
 @dataclass
 class Block:
-    """A part of a segment. `name` is what it was allocated as; None if it is free."""
+    """A part of a segment. `name` is the name of its allocation, None if the block is free."""
 
     offset: int
     size: int
