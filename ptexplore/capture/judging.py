@@ -26,7 +26,7 @@ def judge(run: AllowedRun, runtime: Runtime) -> JudgedSolution:
                 first = _case(message["first"]) if message["first"] is not None else None
                 return JudgedSolution(
                     message["torch"], message["cases"], message["right"], first, message["raised"], message["died"],
-                    message["printed"],
+                    message["printed"], message["rules_of"],
                 )  # fmt: skip
     raise NotCaptured(why.ProbeUnread(), why.SaysNothing(), to.ShowOutput())
 

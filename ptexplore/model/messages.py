@@ -291,7 +291,7 @@ class Judged(TypedDict):
     """The result of a solution on all cases, with the first wrong case.
 
     `raised` is the error that ended it. `died`: "late" if its time was over, "silent" if it ended without a word, or
-    the signal that killed it.
+    the signal that killed it. `rules_of` is the release whose rules gave the answers, or "" if torch itself did.
     """
 
     type: Literal["judged"]
@@ -302,6 +302,7 @@ class Judged(TypedDict):
     raised: str
     died: str
     printed: str
+    rules_of: str
 
 
 # --- messages of the child that runs torchgen ---

@@ -15,22 +15,34 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn.modules import module as module_hooks
 from torch.utils.data import default_collate
 
 from . import torch_api as api
+from .cached_blocks import by_rules, placed, rules_of
 from .loader_clock import loaded
 
 Case = dict[str, Any]  # the arguments of the solution's function, by name; plain JSON
 
 
 class Judge:
-    """One exercise: how cases are made, and what PyTorch gives for a case."""
+    """One exercise: how cases are made, and what PyTorch gives for a case.
 
-    def __init__(self, make: Callable[[random.Random], Case], answer: Callable[[Case], Any], cases: int) -> None:
+    `rules_of` returns the release whose rules, written in Python, gave the answers; "" if PyTorch itself did.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[random.Random], Case],
+        answer: Callable[[Case], Any],
+        cases: int,
+        rules_of: Callable[[], str] = str,
+    ) -> None:
         self.make = make
         self.answer = answer
         self.cases = cases
+        self.rules_of = rules_of
 
 
 # --- view: strides of a new shape ---
@@ -677,6 +689,107 @@ def _written_out(batch: Any) -> Any:
     return batch
 
 
+# --- alive: the bytes of the storages that are alive ---
+
+
+def alive_case(draw: random.Random) -> Case:
+    """Returns statements about tensors: made, viewed, cloned, saved for backward, and let go."""
+    steps: list[list[Any]] = [["new", "a", draw.randint(1, 9)]]
+    names, nodes = ["a"], 0
+    for _ in range(draw.randint(3, 14)):
+        kind = draw.choice(("new", "view", "view", "detach", "clone", "add", "save", "del", "del", "release"))
+        target = draw.choice("abcd")
+        if kind == "new":
+            steps.append([kind, target, draw.randint(1, 9)])
+        elif kind == "release":
+            if nodes:
+                steps.append([kind, f"n{draw.randrange(nodes)}"])
+            continue
+        elif not names:
+            continue
+        elif kind == "del":
+            steps.append([kind, names.pop(draw.randrange(len(names)))])
+            continue
+        elif kind == "save":
+            steps.append([kind, f"n{nodes}", draw.choice(names)])
+            nodes += 1
+            continue
+        else:
+            steps.append([kind, target, draw.choice(names)])
+        if target not in names:
+            names.append(target)
+    return {"steps": steps}
+
+
+def alive_answer(case: Case) -> list[list[int]]:
+    """Returns, for each statement, the bytes of the storages alive when its value was made, and after it."""
+    weight = torch.ones(1, requires_grad=True)
+    tensors: dict[str, torch.Tensor] = {}
+    nodes: dict[str, Any] = {}
+    storages: list[tuple[StorageWeakRef, int]] = []
+    answers: list[list[int]] = []
+
+    def total() -> int:
+        return sum(size for storage, size in storages if not storage.expired())
+
+    for kind, name, *source in case["steps"]:
+        value: torch.Tensor | None = None
+        if kind == "new":
+            value = torch.ones(source[0])
+        elif kind == "save":
+            value = weight * tensors[source[0]]
+        elif kind not in ("del", "release"):
+            value = _MADE[kind](tensors[source[0]])
+        if value is not None and kind in ("new", "clone", "save"):
+            storages.append((StorageWeakRef(value.untyped_storage()), value.untyped_storage().nbytes()))
+        most = total()
+        if kind == "del":
+            del tensors[name]
+        elif kind == "release":
+            nodes.pop(name, None)
+        elif kind == "save":
+            assert value is not None
+            nodes[name] = value.grad_fn
+        elif value is not None:
+            tensors[name] = value
+        del value
+        answers.append([most, total()])
+    return answers
+
+
+_MADE: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "view": lambda t: t.view(-1), "detach": lambda t: t.detach(), "clone": lambda t: t.clone(),
+    "add": lambda t: t.add_(1),
+}  # fmt: skip
+
+
+# --- cache: blocks of the caching allocator ---
+
+
+def cache_case(draw: random.Random) -> Case:
+    """Returns allocations and frees. No choice among equal blocks of different segments: addresses would decide."""
+    while True:
+        steps: list[list[str | int]] = []
+        names: list[str] = []
+        for number in range(draw.randint(3, 14)):
+            if names and draw.random() < 0.4:
+                steps.append(["free", names.pop(draw.randrange(len(names)))])
+            else:
+                names.append(f"b{number}")
+                steps.append(["alloc", names[-1], draw.choice(CACHE_SIZES)(draw)])
+        if not by_rules(steps)[1]:
+            return {"steps": steps}
+
+
+_MIB = 1 << 20
+CACHE_SIZES: tuple[Callable[[random.Random], int], ...] = (
+    lambda draw: draw.randint(1, 5000),
+    lambda draw: draw.randint(1, 5000),
+    lambda draw: draw.randint(1, 2 * _MIB),
+    lambda draw: draw.choice((512, _MIB, _MIB + 1, 10 * _MIB - 1, 10 * _MIB, 19 * _MIB, 20 * _MIB)),
+    lambda draw: draw.randint(_MIB, 24 * _MIB),
+)
+
 JUDGES: Mapping[str, Callable[[], Judge]] = {
     "view": lambda: Judge(view_case, view_answer, 10_000),
     "dispatch": lambda: Judge(dispatch_case, CaseOperators().answer, 1_000),
@@ -691,4 +804,6 @@ JUDGES: Mapping[str, Callable[[], Judge]] = {
     "sgd": lambda: Judge(sgd_case, sgd_answer, 2_000),
     "loader": lambda: Judge(loader_case, lambda case: loaded(**case), 2_000),
     "collate": lambda: Judge(collate_case, collate_answer, 3_000),
+    "alive": lambda: Judge(alive_case, alive_answer, 2_000),
+    "cache": lambda: Judge(cache_case, lambda case: placed(case["steps"]), 1_000, rules_of),
 }

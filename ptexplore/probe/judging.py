@@ -52,6 +52,7 @@ def judge(request: RunRequestData) -> JudgedData:
     judged: JudgedData = {
         "type": "judged", "torch": torch.__version__, "cases": len(cases), "right": right, "first": first,
         "raised": str(told.get("raised", "")), "died": died, "printed": str(told.get("printed", "")),
+        "rules_of": judge.rules_of(),
     }  # fmt: skip
     return judged
 

@@ -2085,6 +2085,7 @@ class JudgedData(TypedDict):
     raised: str
     died: str
     printed: str
+    rules_of: str
 
 
 class FileGeneratedData(TypedDict):

@@ -36,6 +36,8 @@ NEARLY = {
         "worker = free.index(min(free))",
     ),  # the next idle worker, not the next in turn
     "collate": ('"float32" if float in kinds', '"float64" if float in kinds'),  # an int first, then a float
+    "alive": ("saved[name] = names[source[0]]", "saved[name] = value"),  # the product instead of the factor
+    "cache": ("rest > SMALL", "rest >= SMALLEST"),  # when a large block is split
     "refused": ("            if strides != other[1]:", "            if False:"),  # the same range in another order
 }
 HOSTILE = {

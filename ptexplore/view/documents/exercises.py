@@ -63,6 +63,7 @@ class JudgedDocument(Struct, frozen=True):
     raised: str  # the error that ended the solution, or ""
     died: str  # "late", "silent" or a signal, if its process ended early; else ""
     printed: str  # what the solution printed
+    rules_of: str  # the release whose rules gave the answers, if this machine cannot run the real thing; else ""
 
 
 def exercise_list_document(known: Mapping[str, Exercise], progress: ReadingProgress) -> ExerciseListDocument:
@@ -85,7 +86,7 @@ def judged_document(exercise: Exercise, judged: JudgedSolution) -> JudgedDocumen
         first = DifferingCase(wrong.number, wrong.case, wrong.wanted, wrong.result)
     return JudgedDocument(
         1, exercise.id, judged.torch, judged.cases, judged.right, judged.passed, first, judged.raised, judged.died,
-        judged.printed,
+        judged.printed, judged.rules_of,
     )  # fmt: skip
 
 

@@ -40,24 +40,27 @@ def result_lines(exercise: Exercise, judged: JudgedSolution) -> Iterator[Spans]:
     """Yields how a solution did, the first case that differs, and the command that shows PyTorch at that case."""
     tone = "observed" if judged.passed else "unknown"
     count = f"{judged.right:,} of {judged.cases:,} cases right"
-    yield ((Span(exercise.id, "name"), Span(f"  {count}", tone), Span(f"  against torch {judged.torch}", "dim")))
+    against = f"  against torch {judged.torch}"
+    if judged.rules_of:
+        against = f"  against the rules of torch {judged.rules_of}: torch {judged.torch} has no CUDA device here"
+    yield ((Span(exercise.id, "name"), Span(f"  {count}", tone), Span(against, "dim")))
     ended = _DIED.get(judged.died, f"its process was ended by {judged.died}") if judged.died else judged.raised
     if ended:
         yield ((Span(f"  {ended}", "cut"),))
     if judged.first is not None:
-        yield from _case_lines(exercise, judged.first)
+        yield from _case_lines(exercise, judged.first, "rules" if judged.rules_of else "torch")
     if judged.printed.strip():
         yield ((Span("  it printed", "dim"),))
         yield from ((Span(f"    {line}"),) for line in judged.printed.rstrip().split("\n")[:20])
 
 
-def _case_lines(exercise: Exercise, wrong: WrongCase) -> Iterator[Spans]:
+def _case_lines(exercise: Exercise, wrong: WrongCase, real: str) -> Iterator[Spans]:
     yield ((Span(f"  the first case that differs (number {wrong.number + 1:,})", "dim"),))
     rows = [(name, _cut(json.dumps(value))) for name, value in wrong.case.items()]
-    rows += [("yours", json.dumps(wrong.result) if wrong.gave else "no result"), ("torch", json.dumps(wrong.wanted))]
+    rows += [("yours", json.dumps(wrong.result) if wrong.gave else "no result"), (real, json.dumps(wrong.wanted))]
     width = max(len(name) for name, _value in rows)
     for name, value in rows:
-        yield ((Span(f"    {name:<{width}}  ", "dim"), Span(value, "name" if name in ("yours", "torch") else "")))
+        yield ((Span(f"    {name:<{width}}  ", "dim"), Span(value, "name" if name in ("yours", real) else "")))
     command = _COMMANDS.get(exercise.judge)
     if command is not None:
         yield ((Span("  what torch does: ", "dim"), Span(shlex.join(command(wrong.case)), "name")))

@@ -61,10 +61,13 @@ def test_an_id_is_given_once() -> None:
 
 
 def test_the_shipped_path_is_whole() -> None:
-    path = load_path(load(layers((), shipped=True)))
+    library = load(layers((), shipped=True))
+    path = load_path(library)
     assert not path.problems
     for stage in STAGES:
         assert len(path.of(stage)) >= 5
     for one in path.concepts.values():
-        assert one.lab, f"{one.id} has no lab"
+        # Stops about a device have no lab: it would not run on most machines.
+        has_labs = any(stop.labs for _, stop in map(library.stop, one.stops))  # type: ignore[misc]
+        assert one.lab or not has_labs, f"{one.id} has no lab"
         assert one.question.endswith("?"), one.id
