@@ -76,8 +76,9 @@ class Labels:
     def _classified(self, code: CodeType, frame: FrameType | None) -> Label | None:
         """Returns the label of a function; None for Python's own, other packages', comprehensions and ptexplore's.
 
-        `frame` is its first call. A function of another package has a label if it is an entry: your code calls it, and
-        its module uses torch. Examples are the `fit` and `train` of a trainer.
+        `frame` is its first call. A function of an installed package has a label if it is an entry: your code calls it,
+        or the `forward` of a package calls it and its module uses torch. Examples are the `fit` of a trainer and the
+        `step` of an environment.
         """
         file, name = code.co_filename, code.co_name
         if code is api.MODULE_CALL:
@@ -96,9 +97,18 @@ class Labels:
             return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, compiles=compiles, guards=guards)
         is_package = whose.is_library(file) and whose.real(file) not in self._user_files
         if name != "forward" and is_package:
-            is_entry = frame is not None and frame.f_globals.get("torch") is torch and self.by_user(frame)
-            return Label("library", qualname, file, code.co_firstlineno, guards=guards) if is_entry else None
+            return Label("library", qualname, file, code.co_firstlineno, guards=guards) if self._enters(frame) else None
         return Label("user", qualname, file, code.co_firstlineno, guards=guards, code=code, package=is_package)
+
+    def _enters(self, frame: FrameType | None) -> bool:
+        """Returns whether a call of a library's function leads from your code into the library."""
+        back = frame.f_back if frame is not None else None
+        label = self.known(back.f_code) if back is not None else None
+        if frame is None or label is None or label.kind != "user":
+            return False
+        return frame.f_globals.get("torch") is torch or (
+            not label.package and whose.is_installed(frame.f_code.co_filename)
+        )
 
     def by_user(self, frame: FrameType) -> bool:
         """Returns whether a function of yours called this function."""

@@ -10,9 +10,12 @@ from .taken import os
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # all of ptexplore, wherever it is
 GIVEN = "<--setup"  # how expression.py names the files of --setup
 TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # names of files that do not exist: typed text
+INSTALLED = tuple(
+    {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
+)
 LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
-    | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
+    | {*INSTALLED}
 )
 
 
@@ -31,3 +34,8 @@ def real(file: str) -> str:
 def is_library(file: str) -> bool:
     """Return whether a file is in a folder of Python or of installed packages. Torch's own files are, too."""
     return real(file).startswith(LIBRARIES)
+
+
+def is_installed(file: str) -> bool:
+    """Return whether a file is in a folder of installed packages."""
+    return real(file).startswith(INSTALLED)

@@ -16,6 +16,7 @@ from ptexplore.facts.timed_functions import TIMED
 from ptexplore.model.codes import convert
 from ptexplore.model.program import Program
 from ptexplore.model.run import Part
+from ptexplore.view.trace.line_figures import figures_of
 from ptexplore.view.trace.program_parts import run_of
 
 torch = pytest.importorskip("torch")
@@ -141,15 +142,56 @@ class Trainer:
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An installed package that uses torch."""
+    return installed(LIBRARY, "trainers", tmp_path, monkeypatch)
+
+
+def installed(text: str, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Imports a module from a folder that counts as one of installed packages."""
     whose = of_probe("whose")
-    monkeypatch.setattr(whose, "LIBRARIES", (*whose.LIBRARIES, os.path.realpath(tmp_path) + os.sep))
-    (tmp_path / "trainers.py").write_text(LIBRARY, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("trainers", tmp_path / "trainers.py")
+    for names in ("LIBRARIES", "INSTALLED"):
+        monkeypatch.setattr(whose, names, (*getattr(whose, names), os.path.realpath(folder) + os.sep))
+    (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+ENVIRONMENT = """\
+class Environment:
+    def step(self, action):
+        return self.simulate(action)
+
+    def simulate(self, action):
+        return sum(i * action for i in range(20_000))
+"""
+
+
+def test_a_package_without_torch_has_a_row_and_its_line_has_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the environment of a reinforcement-learning loop, or a decoder of images."""
+    environments = installed(ENVIRONMENT, "environments", tmp_path, monkeypatch)
+
+    def play() -> None:
+        environment = environments.Environment()
+        for _ in range(3):
+            environment.step(2)
+            torch.ones(2)
+
+    program = recorded(play)
+    found = {part.name.rpartition(".")[2]: part for part in run_of(program, "x").whole.walk()}
+    assert found["step"].calls == 3
+    assert "simulate" not in found, "the package calls it itself"
+    assert found["step"].cost > 0.5 * found["play"].cost
+    stepping = play.__code__.co_firstlineno + 3
+    (line,) = [path.line for path in program.paths if path.name.endswith("step")]
+    assert line == stepping
+    lines = figures_of(program, lambda path: path.kind == "user" and path.file == __file__).figures
+    (figures,) = [figures for place, figures in lines.items() if place.line == stepping and not place.function]
+    assert figures.whole.cost == found["step"].cost
 
 
 def test_a_function_of_a_library_that_your_code_calls_has_a_row(library: Any) -> None:

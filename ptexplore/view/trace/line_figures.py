@@ -96,8 +96,9 @@ class LineFigures:
 
     @property
     def whole(self) -> Weighed:
-        """The cost with all calls, without recording."""
-        return self.of_whole.known
+        """The cost with all calls, without recording. It has the own cost in it, however wrong the estimates are."""
+        whole = self.of_whole.known
+        return replace(whole, cost=max(whole.cost, self.own.cost))
 
     @property
     def own(self) -> Weighed:
@@ -168,8 +169,13 @@ class LinesOfProgram:
     """
 
     figures: Mapping[LinePlace, LineFigures]
-    rest: Weighed
+    of_rest: Measured
     main: int
+
+    @property
+    def rest(self) -> Weighed:
+        """What ran on no line, without recording."""
+        return self.of_rest.known
 
 
 class _Adding:
@@ -228,7 +234,7 @@ def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesO
         main += 0 if beside[calls.path] else weighed.cost
     for figures in adding.figures.values():
         figures.sum_up()
-    return LinesOfProgram(adding.figures, sum_of(adding.rest).known, max(main, 0))
+    return LinesOfProgram(adding.figures, sum_of(adding.rest), max(main, 0))
 
 
 def _arounds(program: Program, is_shown: Callable[[CallPath], bool], adding: _Adding) -> list[_Around]:
