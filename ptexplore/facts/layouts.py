@@ -46,6 +46,16 @@ COPIES = tuple(f"aten::{name}" for name in (
     "clone", "contiguous", "_to_copy", "to", "reshape", "flatten", "ravel", "repeat", "type_as", "resolve_conj",
     "resolve_neg", "reshape_as",
 ))  # fmt: skip
+# Operators that return their argument or a view if they can. A copying operator inside shows that they copied.
+MAY_COPY = tuple(f"aten::{name}" for name in (
+    "contiguous", "to", "reshape", "flatten", "ravel", "type_as", "resolve_conj", "resolve_neg", "reshape_as",
+))  # fmt: skip
+COPYING = tuple(f"aten::{name}" for name in (
+    "copy_", "clone", "_to_copy", "_reshape_copy", "_mkldnn_reshape", "to_dense",
+))  # fmt: skip
+# The method returns a contiguous tensor without calling its operator: THPVariable_contiguous in
+# tools/autograd/templates/python_variable_methods.cpp.
+CONTIGUOUS_METHOD = "contiguous"
 # By operator that copies a tensor only if it has a bit for lazy arithmetic: the name of the bit.
 RESOLVES = {"aten::resolve_conj": "conjugate", "aten::resolve_neg": "negative"}
 RESOLVES_IN = FactSource("aten/src/ATen/native/UnaryOps.cpp", "resolve_conj")

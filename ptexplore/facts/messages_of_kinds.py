@@ -43,4 +43,10 @@ OF_KINDS = (
         ),
         (),
     ),
+    Message("list-index", re.compile(r"\bIndexError: (?:list|tuple|string) index out of range"), ()),
+    Message(
+        "file-not-found",
+        re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<given>[^'\n]{1,300})'"),
+        (),
+    ),
 )

@@ -560,12 +560,12 @@ OF_MODULES = (
     Message("optimizer-state-key", re.compile(r"\AKeyError: 'param_groups'\Z"), ()),
     Message(
         "child-of-elastic",
-        re.compile(r"multiprocessing\.api:failed \(exitcode: -(?P<given>\d+)\) local_rank: (?P<name>\d+)"),
+        re.compile(r"\bfailed \(exitcode: -(?P<given>\d+)\) local_rank: (?P<name>\d+)"),
         (FactSource("torch/distributed/elastic/multiprocessing/api.py", "failed (exitcode: "),),
     ),
     Message(
         "child-of-elastic-failed",
-        re.compile(r"multiprocessing\.api:failed \(exitcode: (?P<given>\d+)\) local_rank: (?P<name>\d+)"),
+        re.compile(r"\bfailed \(exitcode: (?P<given>\d+)\) local_rank: (?P<name>\d+)"),
         (FactSource("torch/distributed/elastic/multiprocessing/api.py", "failed (exitcode: "),),
     ),
     Message(

@@ -555,4 +555,12 @@ OF_VALUES = (
         ),
         (),
     ),
+    Message(
+        "dimensions-at-least",
+        re.compile(
+            r"(?P<name>\w+)(?:\(\))?:? expects at least a (?P<size>\d)-dimensional tensor|input m"
+            r"ust have at least (?P<given>\w+) dimensions?"
+        ),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", "chunk expects at least a 1-dimensional tensor"),),
+    ),
 )

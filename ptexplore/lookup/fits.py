@@ -121,12 +121,12 @@ def topic_fit(asked: ReadQuery, topic: Topic, weights: Sequence[int], *, titles:
         return Fit(WHOLE)
     if topic.kind == "folder" and asked.operator and _of_another_backend(asked, topic.names[0]):
         return None
-    title = topic.titled.split()
     if " ".join(asked.words) in topic.stemmed:
         return Fit(CASE)
     if (not asked.plain and len(asked.words) > 1) or min(map(len, asked.words), default=0) < _SHORTEST_WORD:
         return None
-    about, text = ([], []) if titles else (topic.about.split(), topic.words.split())
+    title = _spaced(topic.titled)
+    about, text = ("", "") if titles else (_spaced(topic.about), _spaced(topic.words))
     scores = [_score(word, title, about, text) for word in asked.words]
     total = sum(score * weight for score, weight in zip(scores, weights, strict=True))
     if not total:
@@ -147,17 +147,25 @@ def _of_another_backend(asked: ReadQuery, path: str) -> bool:
 _OF_TITLE = 5  # the score of a word of the title; a word that only begins a word of the title gets one less
 
 
-def _score(word: str, title: Sequence[str], about: Sequence[str], text: Sequence[str]) -> int:
-    if word in title:
+@lru_cache(maxsize=1 << 12)  # every search asks about all topics
+def _spaced(text: str) -> str:
+    """Returns a text's words with one blank around each, so that a search in the text is a search for a word."""
+    return f" {' '.join(text.split())} "
+
+
+def _score(word: str, title: str, about: str, text: str) -> int:
+    """Returns the score of a word in texts with one blank around each word."""
+    whole, begun = f" {word} ", f" {word}"
+    if whole in title:
         return _OF_TITLE
     long = len(word) > 2
-    if long and any(other.startswith(word) for other in title):
+    if long and begun in title:
         return _OF_TITLE - 1
-    if word in about:
+    if whole in about:
         return 3
-    if word in text:
+    if whole in text:
         return 2
-    return 1 if long and any(other.startswith(word) for other in (*about, *text)) else 0
+    return 1 if long and (begun in about or begun in text) else 0
 
 
 def word_weights(asked: ReadQuery, topics: Sequence[Topic]) -> list[int]:

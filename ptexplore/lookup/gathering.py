@@ -336,6 +336,7 @@ class _Gatherer:
 
     def topics(self, only: str | None) -> None:
         """Gather tours, stops, notes and concepts, and those folders with a page that a tree has."""
+        folders = [frozenset(indexed.store.folders()) for indexed in self._trees]
         for number, topic in enumerate(self._notes.topics):
             is_folder = topic.kind == "folder"
             if only is not None and is_folder != (only == "folder"):
@@ -343,7 +344,7 @@ class _Gatherer:
             if not is_folder:
                 self.possible.append(Possible("note", topic, partial(self._note, topic), number=number))
                 continue
-            holders = [at for at, indexed in enumerate(self._trees) if topic.name in indexed.store.folders()]
+            holders = [at for at, names in enumerate(folders) if topic.name in names]
             if holders:
                 make = partial(self._folder, topic.name, holders)
                 self.possible.append(Possible("folder", topic, make, number=number))

@@ -124,6 +124,11 @@ SYNONYMS = (
     Synonym("sharing", "shared share reductions", "names of what shares memory"),
     Synonym("in place", "inplace", "one word in names"),
     Synonym("copy", "clone", "a clone is a copy"),
+    Synonym("folding", "fold shouldfold", "short in names"),
+    Synonym("tensor printing", "tensorstr str", "_tensor_str.py makes the text of a tensor"),
+    Synonym("print tensor", "tensorstr str", "_tensor_str.py makes the text of a tensor"),
+    Synonym("named tensor inference", "namedinference propagatenames", "the namespace, and what it does"),
+    Synonym("name inference", "namedinference propagatenames", "the namespace, and what it does"),
     Synonym("check", "assert verify", "functions that check have these names"),
     Synonym("convert", "to cast", "conversions are called to"),
     Synonym("override", "overrides", "the module's name"),
@@ -151,7 +156,7 @@ DEVICES = frozenset(_DEVICES.split())
 _SPECIAL = """
 cuda mps xpu hip vulkan metal mtia xla quantized quantization sparse mkldnn nested miopen caffe2 onnx mobile
 tensorexpr xnnpack ao nnapi fuser android ios benchmark benchmarks templates deprecated prims experimental
-polyfills build generated functorch decomp refs lowering
+polyfills build generated functorch decomp refs lowering test tests testing
 """
 SPECIAL = frozenset(_SPECIAL.split())
 # Words that a path or an ending implies: a file of kernels, a file for a GPU.

@@ -371,6 +371,10 @@ class Copies(Detail, frozen=True):
     kept: str = ""  # the strides that both sides have, if they are not contiguous
 
 
+class CopiesNothing(Detail, frozen=True):
+    """A call that copies only if it must: here its result is its argument, or a view of it."""
+
+
 class CopiesMore(Beside, frozen=True):
     """Further copies inside an operator call."""
 

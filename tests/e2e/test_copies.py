@@ -69,6 +69,24 @@ def test_copies_have_the_strides_of_torchs_own_tensors(command: InProcess) -> No
     assert strides == {"input": values["image"].stride(), "weight": weight.stride()}
 
 
+@pytest.mark.words
+def test_a_call_that_need_not_copy_says_that_it_did_not(command: InProcess) -> None:
+    """Whether it copied is judged by plain torch: the result has the memory of the tensor, or memory of its own."""
+    calls = (
+        "y.contiguous()",
+        "y.to(torch.float32)",
+        "y.reshape(6)",
+        "y.t().contiguous()",
+        "y.half()",
+        "y.t().reshape(6)",
+    )
+    made = command("trace", f"({', '.join(calls)})", "--var", "y=torch.randn(2, 3)", "--no-native", "--view", "path")
+    y = torch.randn(2, 3)
+    rows = [line for line in made.out.splitlines() if "copies" in line or "casts" in line]
+    own = [eval(call, dict(NAMES), {"y": y}).data_ptr() == y.data_ptr() for call in calls]
+    assert ["copies nothing" in row for row in rows] == own
+
+
 def test_a_conjugate_is_copied_when_its_values_are_needed(command: InProcess) -> None:
     x = torch.randn(3, dtype=torch.complex64)
     assert x.conj().is_conj()

@@ -47,6 +47,7 @@ MAKES_NODE = "at::sequence_number::get_and_increment"  # the constructor of a no
 # Functions of TorchScript's executor that optimise a graph (torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp).
 COMPILES = ("torch::jit::ProfilingGraphExecutorImpl::run", "torch::jit::ProfilingRecord::instrumentGraph")
 NAMED = 6  # limit on the names in a finding
+COSTLY = 0.1  # of a part's instructions: such a call is recorded by the profiler, if it runs
 
 
 def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -350,11 +351,47 @@ def _operators_seen(claims: tuple[Claim, ...]) -> Iterator[Claim]:
 
 
 def _missed(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:
-    """Returns the operator calls and nodes that the profiler saw in this thread, without a frame in a whole phase."""
+    """Returns the operator calls and nodes that the profiler saw in this thread, without a frame in a whole phase.
+
+    In a part that is no whole phase, these are operator calls in whose place the stepped run made another call.
+    """
     if seen.part.calls.cut or seen.part.calls.part == "operator":
-        return []
+        return _with_another_call(seen, claims, aligned)
     calls = (claim for claim in walk(claims) if claim.event.type == claim.hop.kind and claim.hop.kind in ("op", "node"))
     return [claim for claim in calls if claim.event.thread == 0 and claim.identity not in aligned]
+
+
+def _with_another_call(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:
+    """Returns operator calls without a frame, if the call around them made another costly call that no claim has.
+
+    The profiler records no cheap calls (sizes, whether a tensor is complex), so only a costly one tells that the runs
+    differ. Example: convolutions depend on the number of threads, which is one in the stepped run.
+    """
+    known = handles(seen.part.frames, seen.operator_named)
+    marks = {frame.number: frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames}
+    calls = {number for number, mark in marks.items() if mark is not None and mark.kind == "op" and not mark.optional}
+    matched = {frame.number for frame in aligned.values()}
+    whole = max((frame.instructions for frame in seen.part.frames), default=0)
+    around: set[int] = set()  # the calls that made a costly call of their own
+    for frame in seen.part.frames:
+        if frame.number in calls - matched and frame.instructions >= COSTLY * whole:
+            outer = frame.parent
+            while outer is not None and outer.number not in calls:
+                outer = outer.parent
+            if outer is not None:
+                around.add(outer.number)
+
+    missed: list[Claim] = []
+    pending: list[tuple[Claim, int | None]] = [(claim, None) for claim in reversed(claims)] if around else []
+    while pending:
+        claim, within = pending.pop()
+        if claim.event.type == claim.hop.kind == "op" and claim.event.thread == 0:
+            matching = aligned.get(claim.identity)
+            if matching is None and within in around:
+                missed.append(claim)
+            within = matching.number if matching is not None else None
+        pending += [(inner, within) for inner in reversed(claim.children)]
+    return missed
 
 
 def _operators_run(seen: Seen) -> Counter[str]:

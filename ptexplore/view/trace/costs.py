@@ -15,6 +15,9 @@ from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.view.trace.screen import counted_parts, has_cut, is_timed, outermost_timed, stepped
 
+UNREACHED = 0.1  # of a cut call's time: the most that calls inside took if they were not reached
+STEPPED_INSIDE = 0.5  # of a cut call's instructions: above that, the calls inside have the work
+
 
 @dataclass(frozen=True, slots=True)
 class Costs:
@@ -53,6 +56,18 @@ class _Inside:
     instructions: int
 
 
+def _is_cut_outside_of_calls(hop: Hop) -> bool:
+    """Whether stepping a cut call ended in a function of the call itself, not in an operator call inside it.
+
+    What a cut call did not reach has no instructions. Where operator calls inside took the rest, their own times say
+    more than the instructions.
+    """
+    inner = list(outermost_timed(hop.children))
+    unreached = sum(call.time or 0 for call in inner if call.instructions is None)
+    stepped_inside = sum(call.instructions or 0 for call in inner)
+    return unreached <= UNREACHED * (hop.time or 0) and stepped_inside <= STEPPED_INSIDE * (hop.instructions or 0)
+
+
 def _timed(trace: Trace, session: Session | None, whole: int) -> Costs:
     observations = session.observations if session is not None else ()
     cut = {part.observation for part in records(observations, "calls", SteppedCalls) if part.cut is not None}
@@ -61,8 +76,7 @@ def _timed(trace: Trace, session: Session | None, whole: int) -> Costs:
     while pending:
         hop = pending.pop()
         inside = around.get(hop.id)
-        # What a cut call did not reach has no instructions: the calls inside have their own times.
-        is_known = cut.isdisjoint(hop.evidence) or next(outermost_timed(hop.children), None) is None
+        is_known = cut.isdisjoint(hop.evidence) or _is_cut_outside_of_calls(hop)
         if inside is None and hop.instructions and is_timed(hop) and hop.time and is_known:
             inside = _Inside(hop.time, hop.instructions)
         for child in hop.children:

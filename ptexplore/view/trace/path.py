@@ -17,6 +17,7 @@ from operator import attrgetter
 
 from msgspec import structs
 
+from ptexplore.facts import layouts
 from ptexplore.facts.kernels_of_keys import REFUSES, When, kernel_does
 from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
@@ -692,6 +693,8 @@ class _Steps:
         A function of yours is no helper if torch called it (a kernel, a hook, `__torch_function__`), or if the
         expression called it, directly or through a function that no recorder saw (`len(x)`).
         """
+        if self._returns_itself(hop) and around.op is None:
+            return False
         is_of_expression = (hop.id in self.top and hop.kind == "python") or around.foreign
         if is_of_expression and (is_yours(hop) or self.inside[hop.id].has_yours):
             return False
@@ -867,6 +870,8 @@ class _Steps:
         """Returns the row of a binding. While closed, it names the operator that it calls and the keys of the call."""
         python = native.called_in_python(hop) or bare(hop.name)
         kind: Details = (says.BindingLeft() if hop.caught is not None else says.CalledBinding(),)
+        if self._returns_itself(hop):
+            kind = (*kind, says.CopiesNothing())
         made: _Step = yield self._step(hop, python, kind, replace(around, binding=hop))
         self._tell_called(made, hop, python)
         made.opened = kind
@@ -898,7 +903,8 @@ class _Steps:
             if name.partition("::")[2].partition(".")[0] != python.rpartition(".")[2]:
                 kind = says.CallsOperatorNextUnknown if self._ends_unknown(call) else says.CallsOperator
                 details = (kind(operator=name, keys=keys_of(call)),)
-            details = (*of_copy(call), *of_arguments(call), *self._inner_copies(call, _Around()), *details)
+            nothing = self._no_copy(call, _Around())
+            details = (*of_copy(call), *nothing, *of_arguments(call), *self._inner_copies(call, _Around()), *details)
             made.unsaid_inside = _ends_openly(call)
         made.opened = made.row.details
         made.row = replace(made.row, details=(*made.row.details, *details))
@@ -909,7 +915,12 @@ class _Steps:
         unsaid = unknown_key(hop)
         kind: Details = (_operators_kind(hop), *((says.KeysUnknown(),) if unsaid is not None else ()))
         is_shown = around.op is not None and around.op.copy is not None  # the row around it shows the copy
-        kind = (*kind, *(() if is_shown else of_copy(hop)), *(() if around.op is not None else of_arguments(hop)))
+        kind = (
+            *kind,
+            *(() if is_shown else of_copy(hop)),
+            *self._no_copy(hop, around),
+            *(() if around.op is not None else of_arguments(hop)),
+        )
         row = self._row(hop, (hop.op or hop.name), (*kind, *self._inner_copies(hop, around), *self._keys(hop)))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
@@ -924,6 +935,23 @@ class _Steps:
         made.is_call = around.op is None
         self._show_yours(made, hop, around)
         return made
+
+    def _no_copy(self, hop: Hop, around: _Around) -> Details:
+        """Returns the detail of a call of yours that copies only if it must, and did not; () for other calls."""
+        if around.op is not None or hop.copy is not None or hop.id in self.left or self.trace.ending is not None:
+            return ()
+        if (hop.op or hop.name).partition(".")[0] not in layouts.MAY_COPY:
+            return ()
+        inner = (call.op or call.name for call in walk(hop.children) if call.kind == "op")
+        is_copied = any(name.partition(".")[0] in layouts.COPYING for name in inner)
+        return () if is_copied else (says.CopiesNothing(),)
+
+    def _returns_itself(self, hop: Hop) -> bool:
+        """Whether Tensor.contiguous returned its tensor: it calls no operator if the tensor is contiguous already."""
+        is_method = (
+            hop.kind == "binding" and native.called_in_python(hop) == f"torch.Tensor.{layouts.CONTIGUOUS_METHOD}"
+        )
+        return is_method and not self.inside[hop.id].is_busy and self.trace.ending is None and not hop.caught
 
     def _inner_copies(self, hop: Hop, around: _Around) -> Details:
         """Returns the largest copy that an operator makes inside, and how many others; () for an operator that copies.

@@ -3518,6 +3518,31 @@ ENGLISH: dict[str, Explained] = {
         ("a value is outside of what the function takes: {name} must be {size}"),
         ("print the value just before the call, and where it comes from"),
     ),
+    "dimensions-at-least": Explained(
+        ("the operator works along a dimension, and the tensor has fewer dimensions than it needs: a number has none"),
+        (
+            "look where a dimension was lost (item, [0], squeeze, a loss that is a mean); x.reshape(1) or"
+            " torch.atleast_1d(x)"
+        ),
+    ),
+    "list-index": Explained(
+        (
+            "a list of Python is shorter than the code expects: an empty result, a missing argument, or a list"
+            " that is counted from 1"
+        ),
+        ("print its length just before the line"),
+        (
+            (
+                "it was raised in torch/utils/cpp_extension.py: no GPU is visible, so no architecture is known",
+                "TORCH_CUDA_ARCH_LIST='8.6' (the capability of your GPU) before the build",
+            ),
+            ("elsewhere", "print the length of the list just before the line"),
+        ),
+    ),
+    "file-not-found": Explained(
+        ("no file or folder has the path {given}; a relative path begins at the folder in which the program runs"),
+        ("print(os.getcwd(), os.path.abspath(path)); a program that a configuration names may also be missing"),
+    ),
 }
 
 

@@ -88,6 +88,7 @@ ENGLISH: Catalogue = {
         "[, {formats: → }]"
         "[: strides {kept} kept]"
     ),
+    says.CopiesNothing: "copies nothing",
     says.CopiesMore: "and {copies} more",
     says.BecauseOf: "{reason}",
     says.HasStrides: "{argument} {sizes} has strides {strides}[, {format}][, {more} more not contiguous]",

@@ -715,6 +715,9 @@ RAISED: dict[str, Callable[[], Any]] = {
     "bernoulli-probability": lambda: torch.bernoulli(ones(2), 2.0),
     "zero-point": lambda: torch.fake_quantize_per_tensor_affine(ones(2), 1.0, 300, 0, 255),
     "optimizer-state-key": lambda: {}["param_groups"],
+    "dimensions-at-least": lambda: tensor(1.0).chunk(2),
+    "list-index": lambda: first_of([]),
+    "file-not-found": lambda: Path("/nowhere/x").read_text(),
 }
 
 

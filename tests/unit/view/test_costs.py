@@ -62,3 +62,12 @@ def test_what_a_cut_call_did_not_reach_has_its_own_time() -> None:
     assert rows["aten::mm"] == (0.6, ())
     assert rows["aten::add.Tensor"] == (0.3, ())
     assert all(not cells for _, cells in rows.values())
+
+
+def test_a_cut_call_that_was_cut_in_its_own_function_has_parts() -> None:
+    """The calls inside were reached and cost little, so the function that was running at the cut has the rest."""
+    inner = a_call(3, "aten::expand", 30, instructions=20)
+    mm = replace(a_call(1, "aten::mm", 600, inner, a_frame(2, 950), instructions=1_000), evidence=(1, 9))
+    rows = shown(mm, a_call(4, "aten::mul.Tensor", 400), calls=(stepped(9, 1_000, cut=True),))
+    assert rows["aten::mm"] == (0.6, ())
+    assert rows["at::native::work"] == (None, ("95%",))

@@ -424,6 +424,20 @@ def test_what_another_run_called_and_the_stepped_one_did_not_holds_nothing_of_th
     assert "aten::other" in shape(claims[:1]), "its kernel ran: it was called past its entry point"
 
 
+def test_a_cut_part_shows_no_call_that_another_one_took_the_place_of(small: Small) -> None:
+    """As mkldnn_convolution, where the stepped run on one thread is cut in slow_conv2d."""
+    by_kernel = claim("key", "CPU", claim("kernel", "at::native::other", op="aten::other"), op="aten::other")
+    other = claim("op", "aten::other", by_kernel, op="aten::other", event={"type": "op", "name": "aten::other"})
+    observed = blend(*chain(("CPU", WRAPPER, (other,))))
+    another = below("at::_ops::mirror::call(at::Tensor const&)")
+    claims, findings = stepped(small, another, observed, cut=reasons.NoBudget())
+    assert "aten::other" not in shape(claims[:1])
+    assert [finding.kind for finding in findings] == ["other-run", "cut"]
+    claims, findings = stepped(small, below("at::native::work(at::Tensor const&)"), observed, cut=reasons.NoBudget())
+    assert "aten::other" in shape(claims[:1]), "the part may have been cut before the call"
+    assert [finding.kind for finding in findings] == ["cut"]
+
+
 def test_an_event_whose_overload_is_not_known_is_named_by_its_frame(small: Small) -> None:
     vague = claim("op", "aten::blend", event={"type": "op", "name": "aten::blend"})
     claims, _ = stepped(small, WHOLE, vague)
