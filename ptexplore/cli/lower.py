@@ -56,7 +56,7 @@ def lower(
     ] = None,
     checks: Annotated[
         bool,
-        Option("--check", help="also find the first operator whose value is not eager's", rich_help_panel=RUN),
+        Option("--check", help="also find the first operator whose value differs from eager mode", rich_help_panel=RUN),
     ] = False,
     dynamic: Annotated[
         bool, Option("--dynamic", help="let torch.export decide which sizes are symbolic", rich_help_panel=RUN)
@@ -89,7 +89,7 @@ def lower(
     ] = None,
     **asked: object,
 ) -> int:
-    """Make the graph of one expression on each rung, compare each with eager mode, and link their operators."""
+    """Make the graph of one expression at each stage (rung) of PyTorch, and compare each with eager mode."""
     sources = {"EXPR": expression, "--script": asked["script"], "--load": load, "--last": last}
     named = [name for name, value in sources.items() if value is not None]
     if len(named) != 1:
