@@ -415,8 +415,8 @@ def lower(
     inductor): "python", "fx", "jit-trace", "jit-script", "aten", "export", "functional", "core", "prims",
     "aot-forward", "aot-backward", "inductor". The rungs that one of them is made from are made, too.
 
-    `check` also finds the first operator whose value is not eager's. `dynamic` lets torch.export decide which sizes
-    are symbolic. `python` is another Python, whose torch is used.
+    `check` also finds the first operator whose value differs from eager mode. `dynamic` lets torch.export decide which
+    sizes are symbolic. `python` is another Python, whose torch is used.
 
     Raises PtexploreError if the expression cannot be run or raises. A rung that cannot be made says so in `failure`.
 

@@ -25,7 +25,7 @@ COMMANDS = {  # each has a file and a function of its name in this folder, with 
     "graph": "what did autograd record and keep for backward?",
     "explain-error": "what does this error message mean, and what raised it?",
     "compile": "what did torch.compile do to my code, and why?",
-    "lower": "the same code on every rung: torch.fx, ATen, Core ATen, Prims",
+    "lower": "the graph of your code at each stage: torch.fx, ATen, Core ATen, Prims",
     "op": "what is this operator? schema, kernels, derivative",
     "find": "where is this name? symbols, operators, files, notes, text",
     "show": "the source of a symbol, an operator, a file or a line",

@@ -71,7 +71,7 @@ def _compile(
     last: Last = None,
     **asked: object,
 ) -> int:
-    """Run code once; show functions compiled, graph breaks, recompilations and guards, with your line of each."""
+    """Run code once. Show which functions were compiled, graph breaks, recompilations and guards, with your lines."""
     programs = [name for name in ("script", "module") if asked[name] is not None]
     sources = {"EXPR": expression, "--script": asked["script"], "-m": asked["module"], "--load": load, "--last": last}
     source = only_source(sources, EXAMPLE)

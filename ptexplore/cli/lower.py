@@ -68,7 +68,7 @@ def lower(
     ] = None,
     checks: Annotated[
         bool,
-        Option("--check", help="also find the first operator whose value is not eager's", rich_help_panel=RUN),
+        Option("--check", help="also find the first operator whose value differs from eager mode", rich_help_panel=RUN),
     ] = False,
     dynamic: Annotated[
         bool, Option("--dynamic", help="let torch.export decide which sizes are symbolic", rich_help_panel=RUN)
@@ -90,7 +90,7 @@ def lower(
     last: Last = None,
     **asked: object,
 ) -> int:
-    """Make the graph of one expression on each rung, compare each with eager mode, and link their operators."""
+    """Make the graph of one expression at each stage (rung) of PyTorch, and compare each with eager mode."""
     sources = {"EXPR": expression, "--script": asked["script"], "--load": load, "--last": last}
     source = only_source(sources, EXAMPLE)
     if (asked["script"] is None) != (only is None):

@@ -23,7 +23,8 @@ def op(
         str | None, Option("--has", metavar="KEY", help="list operators with a kernel for a dispatch key")
     ] = None,
     missing: Annotated[
-        str | None, Option("--missing", metavar="KEY", help="list operators without one, composites aside")
+        str | None,
+        Option("--missing", metavar="KEY", help="list operators that have no kernel for it, and no composite one"),
     ] = None,
     core: Annotated[bool, Option("--core", help="list the operators of Core ATen, with Inductor's lowerings")] = False,
     prims: Annotated[bool, Option("--prims", help="list the prims, with Inductor's lowerings")] = False,
@@ -32,7 +33,7 @@ def op(
     full: Annotated[bool, Option("--full", help="every dispatch key, not only the common ones")] = False,
     ladder: Annotated[
         bool,
-        Option("--ladder", help="what decomposes NAME: export, torch.compile, prims, autograd, each at which line"),
+        Option("--ladder", help="what decomposes NAME, with its line: torch.export, torch.compile, prims, autograd"),
     ] = False,
     python: Python = None,
 ) -> int:

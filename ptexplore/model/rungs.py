@@ -74,7 +74,7 @@ class RungDifference(Struct, frozen=True):
 
 
 class OperatorDifference(Struct, frozen=True):
-    """The first operator whose value is not eager's."""
+    """The first operator whose value differs from eager mode."""
 
     operator: RungLink  # the operator.
     source: RungLink  # the operator of torch.export's program whose value it gives, which runs as in eager mode.

@@ -1663,7 +1663,7 @@ class RungDifferenceData(RungDifferenceParts):
 
 
 class OperatorDifferenceData(TypedDict):
-    """The first operator whose value is not eager's."""
+    """The first operator whose value differs from eager mode."""
 
     operator: RungLinkData
     source: RungLinkData

@@ -1,4 +1,4 @@
-"""What `browse` costs, in a terminal of its own: the first paint, opening a file, a key, a search, memory."""
+"""What `browse` costs, in a terminal of its own: first screens, opening a file, a key, a search, memory."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ TALL = "torch/_torch_docs.py"  # 14,046 lines in 2.6.0
 SIZE = (40, 140)  # rows, columns
 MANY = 100  # files whose memory is looked at
 SEARCHING, READING = "One kind only", "Go to"  # at the foot of the palette, and of the reading screen
+EMPTY = {  # what a new user types, and a text of the first screen that is worth reading
+    "browse aten": "Start here",
+    "tour start": "Two tensors, and where their numbers are",
+    "tour": "Ten minutes with one torch.add",
+    "show aten": "Start here",
+}
 KEYS = "j" * 40 + "k" * 10 + "w" * 30 + "\x04" * 10 + "\x15" * 10
 WORDS = ("add_kernel", "TensorIter", "native_functions", "dispatch")
 _CODES = re.compile(r"\x1b(?:\[[0-9;?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_].*?\x1b\\|.)", re.DOTALL)
@@ -33,14 +39,14 @@ _QUIET = 0.15  # seconds without a byte after which a screen is as it will be
 
 
 class Screen:
-    """`ptexplore browse` in a pseudo terminal; times are from what is typed to what is drawn."""
+    """A command of ptexplore in a pseudo terminal; times are from what is typed to what is drawn."""
 
     def __init__(self, bench: Bench, *arguments: str) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
         self.started = time.perf_counter()
         self._child = subprocess.Popen(
-            [bench.python, "-m", "ptexplore", "browse", *arguments],
+            [bench.python, "-m", "ptexplore", *arguments],
             cwd=bench.folder, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
             env=bench.environment | {"TERM": "xterm-256color", "PTEXPLORE_DATA": str(bench.cache / "data")},
         )  # fmt: skip
@@ -69,7 +75,7 @@ class Screen:
         while wanted not in _CODES.sub("", text):
             more = self._read(end - time.perf_counter())
             if not more:
-                sys.exit(f"browse never showed {wanted!r}:\n{_CODES.sub('', text)[-2000:]}")
+                sys.exit(f"the terminal never showed {wanted!r}:\n{_CODES.sub('', text)[-2000:]}")
             text += more
         return time.perf_counter()
 
@@ -99,24 +105,39 @@ def browse_rows(bench: Bench, source: Path, runs: int, progress: Callable[[str],
     first = (source / FIRST).read_text(encoding="utf-8").split("\n")
     line = next(n for n, text in enumerate(first, 1) if n > 380 and text.startswith("DEFINE_DISPATCH("))
     paint, opened, keys, search = [], [], [], []
-    with Screen(bench, f"{FIRST}:{line}") as screen:  # what a first run compiles and keeps is there afterwards
+    with Screen(
+        bench, "browse", f"{FIRST}:{line}"
+    ) as screen:  # what a first run compiles and keeps is there afterwards
         screen.until(first[line - 1].strip())
         screen.quiet()
     for number in range(runs):
         progress(f"browse {number + 1} of {runs}")
-        with Screen(bench, f"{FIRST}:{line}") as screen:
+        with Screen(bench, "browse", f"{FIRST}:{line}") as screen:
             paint.append(screen.until(first[line - 1].strip()) - screen.started)
             screen.quiet()
             keys += [_pressed(screen, key) for key in KEYS]
             search += [_pressed(screen, key, wait=True) for word in WORDS for key in _typed(screen, word)]
             opened.append(_opened(screen, source))
     return [
+        *_first_screens(bench, runs, progress),
         Row("browse FILE:LINE, first paint", middle(paint), "s", 0.6),
         Row("browse, open a file of 14,046 lines", middle(opened) * 1000, "ms", 150, TALL),
         Row("browse, a key to its paint, p95", _p95(keys) * 1000, "ms", 50, f"{len(keys)} keys"),
         Row("browse, a letter to its search results, p95", _p95(search) * 1000, "ms", 100, f"{len(search)} letters"),
         Row(f"browse, memory after {MANY} files", _memory(bench, source, progress), "MB", 200),
     ]
+
+
+def _first_screens(bench: Bench, runs: int, progress: Callable[[str], None]) -> list[Row]:
+    """The first screens of commands on empty caches. The first round is dropped: it compiles ptexplore's modules."""
+    times: dict[str, list[float]] = {command: [] for command in EMPTY}
+    for number in range(runs + 1):
+        progress(f"first screens {number} of {runs}")
+        for place, (command, wanted) in enumerate(EMPTY.items()):
+            empty = Bench(bench.python, bench.cache / f"empty-{number}-{place}")
+            with Screen(empty, *command.split()) as screen:
+                times[command].append(screen.until(wanted) - screen.started)
+    return [Row(f"{command}, empty cache: first screen", middle(of[1:]), "s", 1.5) for command, of in times.items()]
 
 
 def _p95(found: Sequence[float]) -> float:
@@ -162,7 +183,7 @@ def _opened(screen: Screen, source: Path) -> float:
 def _memory(bench: Bench, source: Path, progress: Callable[[str], None]) -> float:
     """What is held after a hundred files were opened one after the other, by `:` of the palette's paths."""
     files = sorted((source / "aten/src/ATen/native").glob("*.cpp"))[:MANY]
-    with Screen(bench, f"{FIRST}:1") as screen:
+    with Screen(bench, "browse", f"{FIRST}:1") as screen:
         screen.until(FIRST)
         screen.quiet()
         for number, file in enumerate(files):

@@ -15,7 +15,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.jobs import Job, hand_over
 from ptexplore.tui.widgets.folder_pane import coded
-from ptexplore.view.notes.folder import shipped_page
+from ptexplore.view.notes.folder import page_of_folder, shipped_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,9 @@ class Building(Screen[Any]):
 def _page_of(library: Library, target: str | None) -> ShippedPage:
     """Returns the shipped page for a target; without pages of notes, a page that says so."""
     try:
-        return shipped_page(target, library.folder_pages, library.notes)
+        pages = library.folder_pages
+        page = page_of_folder((target or "").strip(), pages)  # before all notes are read, which takes longer
+        return page if page is not None else shipped_page(target, pages, library.notes)
     except PtexploreError as error:
         return shipped_page(None, None, None, problem=error.one_line)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+import yaml
 
 from ptexplore.annotations.concepts import STAGES, LearningPath, load_path
 from ptexplore.annotations.folders import load_folders
@@ -63,3 +64,10 @@ def test_the_folders_that_matter_have_pages(library: NoteLibrary) -> None:
     for folder, page in pages.pages.items():
         assert page.start, folder
         assert page.summary, folder
+
+
+def test_notes_read_the_same_by_libyaml_and_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = load(layers(()))
+    assert yaml.__with_libyaml__, "else both are one loader"
+    monkeypatch.setattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    assert load(layers(())) == quick
