@@ -110,10 +110,7 @@ PEAK_OWNERS = (
 ELSEWHERE = "{bytes} more are not from this allocator: NumPy, a file, another device, or from before the run"
 FEW_STEPS = "a leak cannot be told from a warm-up: the script made {steps}, and at least 4 are needed"
 WATCHED = "watched over {steps}"
-LEFT = (
-    "memory that is still alive although its step is over. The first two steps and the last one are left out, but their "
-    "storages are counted where the same references keep them"
-)
+LEFT = "memory of finished steps that is still alive (the first two steps do not count: they set up lasting memory)"
 NOTHING_LEFT = "no step left memory behind"
 KEPT_BY, ALLOCATED_BY = "kept by", "allocated by"  # columns
 LEFT_ONCE = "made in step {step} only"
