@@ -34,16 +34,16 @@ from . import torch_api as api
 from .values import names_of, type_name
 from .whose import OURS, is_library
 
-DEPTH: Final = 20  # references from an object to its root
-FEW: Final = 64  # objects whose referrers C looks for
-MOST_HOLDERS: Final = 2_000  # objects of one level whose holders are looked for
-LONGEST: Final = 300  # characters of a chain
-MOST_NODES: Final = 100_000  # nodes whose edges are read
+DEPTH: Final = 20  # references from an object to its root.
+FEW: Final = 64  # objects whose referrers C looks for.
+MOST_HOLDERS: Final = 2_000  # objects of one level whose holders are looked for.
+LONGEST: Final = 300  # characters of a chain.
+MOST_NODES: Final = 100_000  # nodes whose edges are read.
 KEY: Final = 60  # characters of a key
 _DICT: Final = "\0dict"  # an object's own `__dict__`: its keys are attributes
 _CELL: Final = "\0cell"
 _OF_THREAD: Final = "\0thread"
-_SEVERAL: Final = 4  # equal steps in a row that are written as one
+_SEVERAL: Final = 4  # equal steps in a row that are written as one.
 _PLAIN_KEYS: Final = (str, int, float, bool, type(None))
 # The attributes by which objects of these classes hold others.
 _HELD_BY: Final[tuple[tuple[type, tuple[str, ...]], ...]] = (
@@ -163,7 +163,7 @@ class Chains:
             self._ignored |= {id(current), id(roots)}
 
     def _cover(self, holders: list[Any]) -> None:
-        """Note that everything below some objects has a root."""
+        """Note the objects below some roots."""
         pending = list(map(id, holders))
         while pending:
             number = pending.pop()

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 RECORDER: Final = "graph-memory"
 LINE, LOOK, BEGIN, END = "line", "look", "begin", "end"  # markers
-MOST_MARKS: Final = 300_000  # marks of lines
+MOST_MARKS: Final = 300_000  # marks of lines.
 WARM_UP: Final = 2  # the state of optimizers and caches is alive where the second backward begins
 _Made: TypeAlias = "NodeMadeAtData | None"
 
@@ -163,12 +163,12 @@ class _Watch:
         is_over = site == self._site and self.steps == self._most
         if site == self._site:
             self._note_alive()
+        self.steps += site == self._site and not is_over
         if is_over or not self.finds_left:
             self._look(given, variables_of(caller), is_last=is_over)
         if is_over:
             self._is_done = True
             raise _Enough
-        self.steps += site == self._site
         self._is_inside = True
         return self._backward_line
 
@@ -233,7 +233,7 @@ class _Watch:
 
     @property
     def times(self) -> int:
-        """How often it was noted which storages are alive."""
+        """The number of notes of live storages."""
         return len(self._alive)
 
     @property
@@ -244,7 +244,7 @@ class _Watch:
     def left_behind(self) -> set[int]:
         """Return the storages that are alive, were made after the warm-up, and lived through at least one whole step.
 
-        Those of the last two times belong to steps that are not over.
+        The last two steps are not over, and their storages are left out.
         """
         if not self._alive:
             return set()
@@ -329,7 +329,7 @@ class _History:
         block.freed = number
         return block.bytes
 
-    # --- what is sent ---
+    # --- as plain data ---
 
     def data(self) -> MemoryWatchData:
         """Return all of it as plain data."""

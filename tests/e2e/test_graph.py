@@ -149,6 +149,8 @@ def test_a_script_up_to_its_first_backward(command: InProcess, tmp_path: Path) -
     "arguments, code, words",
     [
         ((), 2, "give EXPR or --script FILE"),
+        (("a.sum()", "--leak"), 2, "--leak needs --script"),
+        (("a.sum()", "--steps", "3"), 2, "--steps must be 1 or more"),
         (("3",), 2, "has no tensor"),
         (("{'a': 'b'}",), 2, "has no tensor"),
         (("a.view(5)",), 1, "invalid for input of size 9"),
@@ -270,3 +272,18 @@ def test_who_holds_memory(command: InProcess, tmp_path: Path) -> None:
     shown = command("graph", "--memory", "--script", str(script)).out
     assert re.search(r"^ +8\.3 kB +\d+%  parameters$", shown, re.M)
     assert "history[0]" in shown
+    watched = graph["watched"]
+    assert watched["peak"]["bytes"] == sum(part["bytes"] for part in watched["peak"]["parts"])
+    assert watched["peak"]["moment"]["made"]["file"] == str(script)
+    assert says.OWNERS["temporary"] in shown
+
+
+def test_what_steps_leave_behind(command: InProcess, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    loop = "for _ in range(7):\n    loss = step(torch.randn(50, 64))\n    loss.backward()\n"
+    script.write_text(LEAKING.partition("for _ in")[0] + loop, encoding="utf-8")
+    shown = command("graph", "--leak", "--script", str(script)).out
+    assert "history[…]" in shown
+    assert says.LEFT_EACH in shown
+    short = command("graph", "--leak", "--script", str(script), "--steps", "9").out
+    assert "history[…]" in short
