@@ -208,7 +208,8 @@ class OwnedMemory(Struct, frozen=True):
 
 
 # Who held bytes at the peak. temporary: they were freed before owners were read again.
-# native: alive when owners were read, but no tensor in Python and no node has them: C++ holds them. end: alive at the peak, and owners were not read afterwards.
+# native: no tensor in Python and no node had them when owners were read. So C++ holds them.
+# end: owners were not read after the peak.
 PeakOwner = Literal[
     "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle",
     "temporary", "native", "end",
@@ -309,7 +310,7 @@ class GraphSession(Struct, frozen=True):
     owners: tuple[OwnedMemory, ...] | None = None  # the memory of all live tensors, if it was asked for
 
     watched: MemoryWatch | None = None  # memory over time, if it was asked for
-    no_watch: bool = False  # it was asked for, and the run that watches gave no answer
+    no_watch: bool = False  # the run that watches memory gave no answer
 
     printed: str = ""  # what the expression printed
     script: str | None = None  # the script whose first backward was waited for
@@ -331,3 +332,14 @@ class LocatedGraph(Struct, frozen=True):
     session: GraphSession
     sources: tuple[NodeSource, ...]
     trees: tuple[TreeInfo, ...]
+
+
+GRAPH_FORMAT = 1  # the format of saved graphs; within a format keys are only added
+
+
+class SavedGraph(Struct, frozen=True):
+    """A graph in a file."""
+
+    graph: LocatedGraph  # the graph with places
+    kind: Literal["graph"] = "graph"  # what the file has
+    format: int = GRAPH_FORMAT

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Owner: TypeAlias = Literal[
     "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle"
 ]
-MOST_CHAINS: Final = 2_000  # objects whose chain is looked for
-MOST_NODES: Final = 100_000  # nodes of other graphs
+MOST_CHAINS: Final = 2_000  # objects whose chain is looked for.
+MOST_NODES: Final = 100_000  # nodes of other graphs.
 
 
 class Graph(Protocol):

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     )
 
 RECORDER: Final = "graph-memory"
-LINE, LOOK, BEGIN, END = "line", "look", "begin", "end"  # markers
+LINE, LOOK, BEGIN, END = "line", "look", "begin", "end"  # markers.
 MOST_MARKS: Final = 300_000  # marks of lines.
-WARM_UP: Final = 2  # the state of optimizers and caches is alive where the second backward begins
+WARM_UP: Final = 2  # the state of optimizers and caches is alive where the second backward begins.
 _Made: TypeAlias = "NodeMadeAtData | None"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import subprocess
 import sys
@@ -287,3 +288,38 @@ def test_what_steps_leave_behind(command: InProcess, tmp_path: Path) -> None:
     assert says.LEFT_EACH in shown
     short = command("graph", "--leak", "--script", str(script), "--steps", "9").out
     assert "history[…]" in short
+
+
+def test_a_saved_graph_is_shown_again(command: InProcess, tmp_path: Path) -> None:
+    file = tmp_path / "run.graph"
+    shown = command("graph", "(a.detach() * b).exp().sum()", "--memory", "--save", str(file)).out
+    assert command("graph", "--load", str(file), "--memory").out == shown
+    again = command("graph", "--load", str(file), "--json").data
+    assert [node["name"] for node in again["nodes"][:2]] == ["SumBackward0", "ExpBackward0"]
+    assert command("graph", "--load", str(file), "--why", "a", "--json").data["why"][0]["reason"] == "detached"
+    assert "was made without --run" in command("graph", "--load", str(file), "--run").three_parts(2).err
+    assert "goes with no option of a run" in command("graph", "a", "--load", str(file)).three_parts(2).err
+    command("graph", "a.exp().sum()")
+    last = command("graph", "--last", "--json").data
+    assert last["expression"] == "a.exp().sum()"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: text.replace('"kind":"graph"', '"kind":"lower"'),
+        lambda text: text.replace('"node":1', '"node":0'),
+        lambda text: text.replace('"node":1', '"node":999'),
+        lambda text: text.replace('"storages":[0]', '"storages":[77]'),
+    ],
+    ids=["cut", "another kind", "a circle", "no such node", "no such storage"],
+)
+def test_a_saved_graph_is_not_trusted(command: InProcess, tmp_path: Path, change: Any) -> None:
+    file, bad = tmp_path / "run.graph", tmp_path / "bad.graph"
+    command("graph", "a.exp().sum()", "--save", str(file))
+    text = gzip.decompress(file.read_bytes()).decode()
+    if change(text) == text:
+        pytest.skip("this torch does not say what a node saved")
+    bad.write_text(change(text), encoding="utf-8")
+    assert "is not a saved run of ptexplore graph" in command("graph", "--load", str(bad)).three_parts(2).err
