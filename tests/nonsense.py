@@ -46,7 +46,7 @@ TABLES: tuple[Any, ...] = (
     legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.RELATION_MEANS, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
     legend.SHARES, legend.ORDERS, glossary.GLOSSARY, ending.LABELS, coverage.ON_ROW, coverage.COUNTED,
     coverage._HEADINGS,
-    graph.SAVED, graph.HOOKS, graph.NO_LINES, graph.NO_RUN, graph.OWNERS, graph.WHY, tensors.OBJECTIONS,
+    graph.SAVED, graph.HOOKS, graph.NO_LINES, graph.NO_RUN, graph.OWNERS, graph.LEFT_AS, graph.WHY, tensors.OBJECTIONS,
     ladder.RUNGS, ladder.TABLES, ladder.HEADINGS, editor.REMARKS,
     compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,
     lowering.ABOUT, lowering.FAILURES, lowering.NOTES, lowering.UNCHECKED, lowering.CHANGES, lowering.NOT_CORE,

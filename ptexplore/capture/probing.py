@@ -47,8 +47,8 @@ class TraceRequest(TraceOptions):
     passes_on: bool = False
     after: str | None = None  # for tensors: further statements, after which the tensors are read again
     owners: bool = False  # for a graph: says who holds memory
-    leak: bool = False  # for a graph: says what steps of a script leave behind
-    steps: int | None = None  # for a graph: how many steps of a script are watched
+    leak: bool = False  # for a graph: finds leaks.
+    steps: int | None = None  # for a graph: calls of backward that are watched.
     against: str | None = None  # for tensors: statements whose tensors are compared
     wraps: bool = False
     rungs: tuple[RungName, ...] = ()  # for lower: the rungs.

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.asked import RUN, read, with_options_of
+from ptexplore.cli.asked import RUN, given, read, with_options_of
 from ptexplore.cli.options import linking, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.model.autograd_graph import LocatedGraph
     from ptexplore.render.terminal.console import Locate
-    from ptexplore.view.graph.page import GraphOptions
 
 SHOWN = "What is shown"
 STEPS, LEAK_STEPS, LEAST_STEPS = 2, 5, 4  # calls of backward that are watched
@@ -28,6 +28,7 @@ examples:
   ptexplore graph loss --script train.py
   ptexplore graph --memory --script train.py
   ptexplore graph --leak --script train.py --steps 10
+  ptexplore graph --last --why w
 
 names: as in `ptexplore trace`. The tensors bound to names require grad; a name of --setup stays as it is.
 With --script, the script runs up to its first backward, and EXPR is evaluated there.
@@ -91,35 +92,44 @@ def graph(
         Option(metavar="TEXT", help="only rows with TEXT in a name, a module or a line", rich_help_panel=SHOWN),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="as JSON (format 1)", rich_help_panel=SHOWN)] = False,
+    save: Annotated[str | None, Option(metavar="FILE", help="save the graph in a file", rich_help_panel=SHOWN)] = None,
     svg: Annotated[
         str | None, Option(metavar="FILE", help="save the screen as an SVG picture", rich_help_panel=SHOWN)
+    ] = None,
+    load: Annotated[
+        str | None, Option(metavar="FILE", help="show a saved graph; torch is not needed", rich_help_panel=SHOWN)
+    ] = None,
+    last: Annotated[
+        str | None,
+        Option(
+            metavar="[N]",
+            help="show the last graph again without running it; N: the N-th last of at most 20",
+            rich_help_panel=SHOWN,
+        ),
     ] = None,
     **asked: object,
 ) -> int:
     """Show the autograd graph behind an expression: nodes, edges, leaves, and what each node keeps until backward."""
     if depth is not None and depth < 1:
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)
-    if svg is not None and Path(svg).is_dir():
-        hint = f"name a file inside it: {svg}/graph.svg"
-        raise PtexploreError(f"{svg} is a folder", "ptexplore writes one file", hint, USAGE)
-    shown = [name for name, on in (("--run", run), ("--memory", memory), ("--leak", leak)) if on]
-    if len(shown) > 1:
-        why_not = "each of them shows its own rows"
-        raise PtexploreError(f"{' and '.join(shown)} exclude each other", why_not, "ptexplore graph EXPR --run", USAGE)
-    if leak and asked["script"] is None:
-        why_not = "what is left behind is seen over the steps of a script"
-        raise PtexploreError("--leak needs --script", why_not, "ptexplore graph --leak --script train.py", USAGE)
-    if steps is not None:
-        least = LEAST_STEPS if leak else 1
-        if not (memory or leak) or steps < least:
-            why_not = "the first steps are a warm-up, and the last one is not over" if leak else "steps are watched"
-            hint = f"ptexplore graph --{'leak' if leak else 'memory'} --script train.py --steps {LEAK_STEPS}"
-            raise PtexploreError(f"--steps must be {least} or more, with --memory or --leak", why_not, hint, USAGE)
-    if expression is None and asked["script"] is None:
+    for written in filter(None, (save, svg)):
+        if Path(written).is_dir():
+            hint = f"name a file inside it: {written}/graph"
+            raise PtexploreError(f"{written} is a folder", "ptexplore writes one file", hint, USAGE)
+    _check_shown(run=run, memory=memory, leak=leak)
+    wanted = _Wanted(tuple(why or ()), depth, only, full, run, memory, leak, as_json, save, svg)
+    sources = {"EXPR": expression, "--script": asked["script"], "--load": load, "--last": last}
+    named = [name for name, value in sources.items() if value is not None]
+    if load is not None or last is not None:
+        if len(named) > 1 or python is not None or steps is not None or given(asked):
+            because = "a saved graph keeps the code and the options of its run"
+            raise PtexploreError(f"{named[-1]} goes with no option of a run", because, "ptexplore graph --help", USAGE)
+        return wanted.show_saved(load, last)
+    _check_steps(steps, memory=memory, leak=leak, is_script=asked["script"] is not None)
+    if not named:
         why_not = "a graph is behind a value, and neither an expression nor a script is given"
         raise PtexploreError("give EXPR or --script FILE", why_not, 'ptexplore graph "a.exp().sum()"', USAGE)
     from ptexplore.capture.probing import asked_for
-    from ptexplore.view.graph.page import GraphOptions, check_names
     from ptexplore.workspace.typed import typed
 
     request = asked_for(
@@ -128,28 +138,95 @@ def graph(
     )  # fmt: skip
     with open_workspace(python) as workspace:
         located = workspace.graph(typed(request))
-        names = tuple(why or ())
-        check_names(located, names)
-        if as_json:
+        if located.session.printed:
+            from ptexplore.render.terminal.graph import print_printed
+
+            print_printed(open_console(stderr=True), located.session.printed)
+        if save is None:  # before the answer: an unknown name of --why must not lose the run
+            from ptexplore.workspace.saved_graphs import keep_graph
+
+            keep_graph(located)
+        return wanted.show(located, linking(workspace.place_of))
+
+
+def _check_shown(*, run: bool, memory: bool, leak: bool) -> None:
+    shown = [name for name, on in (("--run", run), ("--memory", memory), ("--leak", leak)) if on]
+    if len(shown) > 1:
+        why_not = "each of them shows its own rows"
+        raise PtexploreError(f"{' and '.join(shown)} exclude each other", why_not, "ptexplore graph EXPR --run", USAGE)
+
+
+def _check_steps(steps: int | None, *, memory: bool, leak: bool, is_script: bool) -> None:
+    if leak and not is_script:
+        why_not = "what is left behind is seen over the steps of a script"
+        raise PtexploreError("--leak needs --script", why_not, "ptexplore graph --leak --script train.py", USAGE)
+    if steps is not None:
+        least = LEAST_STEPS if leak else 1
+        if not (memory or leak) or steps < least:
+            why_not = "the first steps are a warm-up, and the last one is not over" if leak else "steps are watched"
+            hint = f"ptexplore graph --{'leak' if leak else 'memory'} --script train.py --steps {LEAK_STEPS}"
+            raise PtexploreError(f"--steps must be {least} or more, with --memory or --leak", why_not, hint, USAGE)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The options that say what is shown, and where it is written."""
+
+    why: tuple[str, ...]
+    depth: int | None
+    only: str | None
+    full: bool
+    run: bool
+    memory: bool
+    leak: bool
+    as_json: bool
+    save: str | None
+    svg: str | None
+
+    def show_saved(self, load: str | None, last: str | None) -> int:
+        """Show a graph that was saved or kept. Raises PtexploreError if its run did not make what is asked for."""
+        from ptexplore.workspace.saved_graphs import last_graph, load_graph
+
+        if load is None:
+            from ptexplore.cli.compile import number_of_last
+
+            load = str(last_graph(number_of_last(last or "1", "graph")))
+        located = load_graph(load)
+        session = located.session
+        is_watched = session.watched is not None or session.no_watch
+        has_leaks = session.no_watch or (session.watched is not None and session.watched.left is not None)
+        made = {"--run": session.ran is not None or session.no_run is not None, "--leak": is_watched and has_leaks}
+        made["--memory"] = session.owners is not None
+        for name, on in (("--run", self.run), ("--memory", self.memory), ("--leak", self.leak)):
+            if on and not made[name]:
+                because = "a saved graph has only what its run was asked for"
+                hint = f"ptexplore graph {name} --script train.py"
+                raise PtexploreError(f"the graph was made without {name}", because, hint, USAGE)
+        return self.show(located, lambda _: None)
+
+    def show(self, located: LocatedGraph, locate: Locate) -> int:
+        """Show and write a graph. Returns the exit code."""
+        from ptexplore.view.graph.page import GraphOptions, check_names, graph_view
+
+        if self.save is not None:
+            from ptexplore.workspace.saved_graphs import save_graph
+
+            save_graph(Path(self.save), located)
+        check_names(located, self.why)
+        if self.as_json:
             from ptexplore.view.documents.graph import graph_document
 
-            print_json(graph_document(located, names))
-        else:
-            _show(located, GraphOptions(depth, only, full, names, run, memory, leak), linking(workspace.place_of), svg)
-    return 0
+            print_json(graph_document(located, self.why))
+            return 0
+        from ptexplore.render.terminal.graph import print_graph
 
+        options = GraphOptions(self.depth, self.only, self.full, self.why, self.run, self.memory, self.leak)
+        view = graph_view(located, options)
+        print_graph(open_console(), view, locate)
+        if self.svg is not None:
+            from ptexplore.render.terminal.console import picture
+            from ptexplore.workspace.saved_traces import write_file
 
-def _show(located: LocatedGraph, options: GraphOptions, locate: Locate, svg: str | None) -> None:
-    from ptexplore.render.terminal.graph import print_graph, print_printed
-    from ptexplore.view.graph.page import graph_view
-
-    view = graph_view(located, options)
-    if located.session.printed:
-        print_printed(open_console(stderr=True), located.session.printed)
-    print_graph(open_console(), view, locate)
-    if svg is not None:
-        from ptexplore.render.terminal.console import picture
-        from ptexplore.workspace.saved_traces import write_file
-
-        text = picture(lambda console: print_graph(console, view, lambda _: None), view.title)
-        write_file(Path(svg), text)
+            text = picture(lambda console: print_graph(console, view, lambda _: None), view.title)
+            write_file(Path(self.svg), text)
+        return 0

@@ -191,8 +191,8 @@ class GraphRun(Struct, frozen=True):
 
 
 # Who holds memory. name: a name of yours, or the result. saved: only nodes of the graph. graph: nodes of another graph,
-# which a live tensor leads to. python: another Python object. cycle: objects that only refer to each other: the next
-# collection frees them. node-cycle: an object that a node holds, and whose own graph has this node: nothing frees it.
+# which a live tensor leads to. python: another Python object. cycle: objects that only refer to each other. The next
+# collection frees them. node-cycle: a node holds the object, and the graph of the object has this node.
 MemoryOwner = Literal[
     "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle"
 ]
@@ -207,9 +207,9 @@ class OwnedMemory(Struct, frozen=True):
     node: Count | None = None  # for `saved`: the node that saved it first
 
 
-# Who held bytes at the peak. temporary: freed before owners were read again, and not held when they were read before.
-# native: alive when owners were read, but no tensor that Python knows, and no node, has them: C++ holds them.
-# end: alive at the peak, and owners were not read afterwards.
+# Who held bytes at the peak. temporary: they were freed before owners were read again.
+# native: no tensor in Python and no node had them when owners were read. So C++ holds them.
+# end: owners were not read after the peak.
 PeakOwner = Literal[
     "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle",
     "temporary", "native", "end",
@@ -221,8 +221,10 @@ class PeakPart(Struct, frozen=True, omit_defaults=True):
 
     owner: PeakOwner  # the kind of owner
     name: str  # as in OwnedMemory; for a graph the class of the node, for `temporary` and `native` what allocated it
-    bytes: Count
-    count: Count  # of storages or allocations
+
+    bytes: Count  # their sum
+    count: Count  # the number of allocations
+
     made: NodeMadeAt | None = None  # the code that made the node; for `temporary` and `native`: that allocated it
 
 
@@ -237,9 +239,9 @@ class MemoryMoment(Struct, frozen=True, omit_defaults=True):
 class MemoryPeak(Struct, frozen=True):
     """The most bytes that the allocator of the CPU had given at a time."""
 
-    bytes: Count
-    moment: MemoryMoment
-    parts: tuple[PeakPart, ...]
+    bytes: Count  # the sum
+    moment: MemoryMoment  # when it was
+    parts: tuple[PeakPart, ...]  # its owners, the largest first
 
 
 class ChainLink(Struct, frozen=True):
@@ -254,14 +256,17 @@ class LeftMemory(Struct, frozen=True, omit_defaults=True):
 
     owner: MemoryOwner  # the kind of owner
     name: str  # what leads to one of them: `history[0]`; empty if unknown
-    bytes: Count
+    bytes: Count  # their sum
+
     steps: tuple[Count, ...]  # for each storage: the step that made it
     chain: tuple[ChainLink, ...] = ()  # from a root to the tensor or node; () if unknown
     has_root: bool = True  # whether the chain begins at a variable
+
     node: str = ""  # the node that keeps it, if only a graph does
     made: NodeMadeAt | None = None  # the code that made this node, or that allocated the memory
-    sizes: tuple[int, ...] | None = None  # of an example
-    dtype: str = ""
+
+    sizes: tuple[int, ...] | None = None  # the sizes of one of the tensors; null if unknown
+    dtype: str = ""  # its dtype
 
 
 class MemoryWatch(Struct, frozen=True, omit_defaults=True):
@@ -270,12 +275,14 @@ class MemoryWatch(Struct, frozen=True, omit_defaults=True):
     A step of a script begins each time that the first of its calls of backward is repeated.
     """
 
-    peak: MemoryPeak
+    peak: MemoryPeak  # the most memory at one time
     alive: Count  # bytes that the allocator had given at the end of the watch
     native: tuple[PeakPart, ...] = ()  # bytes at the end that only C++ held
+
     elsewhere: Count = 0  # bytes of live tensors at the end, in memory that the allocator did not give
     steps: Count = 0  # the calls of backward that ended
     ended: bool = False  # whether the code ended by itself, before all steps
+
     left: tuple[LeftMemory, ...] | None = None  # what steps left behind, if it was asked for
     few: bool = False  # there were too few steps to say that
 
@@ -303,7 +310,7 @@ class GraphSession(Struct, frozen=True):
     owners: tuple[OwnedMemory, ...] | None = None  # the memory of all live tensors, if it was asked for
 
     watched: MemoryWatch | None = None  # memory over time, if it was asked for
-    no_watch: bool = False  # it was asked for, and the run that watches gave no answer
+    no_watch: bool = False  # the run that watches memory gave no answer
 
     printed: str = ""  # what the expression printed
     script: str | None = None  # the script whose first backward was waited for
@@ -325,3 +332,14 @@ class LocatedGraph(Struct, frozen=True):
     session: GraphSession
     sources: tuple[NodeSource, ...]
     trees: tuple[TreeInfo, ...]
+
+
+GRAPH_FORMAT = 1  # the format of saved graphs; within a format keys are only added
+
+
+class SavedGraph(Struct, frozen=True):
+    """A graph in a file."""
+
+    graph: LocatedGraph  # the graph with places
+    kind: Literal["graph"] = "graph"  # what the file has
+    format: int = GRAPH_FORMAT

@@ -1,7 +1,7 @@
 """Says which objects only a reference cycle keeps alive, without collecting them.
 
-It does what the collector of Python does (deduce_unreachable of CPython's gc): an object with more references than the
-other objects account for is held from outside; what such objects reach is alive; the rest is garbage.
+Python's collector has this rule (deduce_unreachable in its C code). Some objects have more references than the
+other objects account for: they are held from outside. Everything that they reach is alive. The rest is garbage.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def garbage(objects: list[Any]) -> set[int]:
     numbers = list(map(id, objects))
     # The standard library's C does the work here: there are some 200,000 objects with a million references.
     references = dict(zip(numbers, map(sys.getrefcount, objects), strict=True))
-    ours = references.pop(id(plain)) - 1  # the references that this function holds of each object
+    ours = references.pop(id(plain)) - 1  # references from this function to each object
     objects.pop()
     inside = Counter(map(id, chain.from_iterable(map(gc.get_referents, objects))))
     current = [item for item in objects if references[id(item)] - inside[id(item)] > ours]

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Owner: TypeAlias = Literal[
     "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle"
 ]
-MOST_CHAINS: Final = 2_000  # objects whose chain is looked for
-MOST_NODES: Final = 100_000  # nodes of other graphs
+MOST_CHAINS: Final = 2_000  # objects whose chain is looked for.
+MOST_NODES: Final = 100_000  # nodes of other graphs.
 
 
 class Graph(Protocol):
@@ -100,55 +100,56 @@ class _Memory:
         self._walked: set[Any] = set()  # nodes of other graphs
 
     def owned(self) -> dict[int, OwnedStorage]:
+        """Return the storages by address, each with its first owner."""
         for owner, name, tensor in (*self._of_modules(), *self._gradients(), *self._of_optimizers()):
             self._add(owner, name, tensor)
-        for name, tensor in self._reader.named.tensors:
-            self._add("name", name, tensor)
         local = list(running_variables(tensors_only=True))
-        for name, tensor in local:
+        for name, tensor in (*self._reader.named.tensors, *local, *(("", tensor) for tensor in self._reader.results)):
             self._add("name", name, tensor)
-        for tensor in self._reader.results:
-            self._add("name", "", tensor)
         for node, number, address, size in self._reader.saved_storages():
             self._owned.setdefault(address, OwnedStorage("saved", "", size, node, number))
         named = {id(tensor): name for name, tensor in reversed((*self._reader.named.tensors, *local))}
-        chains = self._chains(named)
+        self._add_graphs(named, chains := self._chains())
         for tensor in self._tensors:
-            held_by = named.get(id(tensor)) or _text(chains.get(id(tensor)))
-            if held_by and (node := api.made_by(tensor)) is not None:
-                self._add_graph(held_by, node, chains.get(id(tensor)))
+            self._add_held(tensor, chains.get(id(tensor)))
+        for tensor in self._tensors:  # graphs behind tensors that nothing names
+            self._add_graph(type_name(tensor), api.made_by(tensor), None)
+        for tensor in self._dead:
+            self._add("cycle", "", tensor)
+            self._add_graph("", api.made_by(tensor), None, "cycle")
+        self._name_asked()
+        return self._owned
+
+    def _add_graphs(self, named: dict[int, str], chains: dict[int, Chain]) -> None:
+        """Add what the graphs of tensors with a name keep, and of nodes that Python holds."""
+        for tensor in self._tensors:
+            chain = chains.get(id(tensor))
+            held_by = named.get(id(tensor)) or _text(chain)
+            if held_by:
+                self._add_graph(held_by, api.made_by(tensor), chain)
         for node in self._nodes:
             chain = chains.get(id(node))
             if chain is not None and chain.has_root:
                 self._add_graph(chain.text(), node, chain)
-        for tensor in self._tensors:
-            self._add_held(tensor, chains.get(id(tensor)))
-        for tensor in self._tensors:  # graphs behind tensors that nothing names
-            if (node := api.made_by(tensor)) is not None:
-                self._add_graph(type_name(tensor), node, None)
-        for tensor in self._dead:
-            self._add("cycle", "", tensor)
-            if (node := api.made_by(tensor)) is not None:
-                self._add_graph("", node, None, "cycle")
-        self._name_asked(named, chains)
-        return self._owned
 
-    def _chains(self, named: dict[int, str]) -> dict[int, Chain]:
+    def _chains(self) -> dict[int, Chain]:
         """Return the chains of tensors that nothing names so far, and of nodes that Python holds."""
         left = [tensor for tensor in self._tensors if any(a not in self._owned for a, _ in storages(tensor))]
         left.sort(key=lambda tensor: -sum(size for _, size in storages(tensor)))
         left = [*left[:MOST_CHAINS], *self._nodes[:MOST_CHAINS]]
         return self._chains_to(left)
 
-    def _chains_to(self, targets: list[Any]) -> dict[int, Chain]:
+    def _chains_to(self, targets: list[Any], *ignored: Any) -> dict[int, Chain]:
         if not targets:
             return {}
         variables = {id(value): name for name, value in reversed(list(running_variables()))}
         lists = [self._tensors, self._dead, self._nodes, self._modules, self._optimizers, self._reader.results]
-        chains = Chains(targets, variables, [*lists, self._reader.named.tensors, self._reader.__dict__, self.__dict__])
+        chains = Chains(
+            targets, variables, [*lists, *ignored, self._reader.named.tensors, self._reader.__dict__, self.__dict__]
+        )
         return {id(target): chain for target in targets if (chain := chains.of(target)) is not None}
 
-    def _name_asked(self, named: dict[int, str], chains: dict[int, Chain]) -> None:
+    def _name_asked(self) -> None:
         """Find a chain for the storages that were asked for, also where a name is known."""
         asked: dict[int, Any] = {}
         for tensor in self._tensors:
@@ -156,7 +157,7 @@ class _Memory:
                 owned = self._owned.get(address)
                 if owned is not None and owned.chain is None and owned.node is None and self._chains_of(address):
                     asked.setdefault(address, tensor)
-        more = self._chains_to(list(asked.values())[:MOST_CHAINS])
+        more = self._chains_to(list(asked.values())[:MOST_CHAINS], asked)
         for address, tensor in asked.items():
             o = self._owned[address]
             chain = more.get(id(tensor))
@@ -177,7 +178,8 @@ class _Memory:
                 continue
             self._walked.add(node)
             pending += [following for following, _ in node.next_functions]
-            for address, size in saved_of(node):
+            leaf = api.leaf_of(node)  # the node holds it
+            for address, size in saved_of(node) if leaf is None else storages(leaf):
                 self._owned.setdefault(address, OwnedStorage(owner, name, size, node, chain=chain))
 
     def _add(self, owner: Owner, name: str, tensor: Any) -> None:

@@ -32,18 +32,18 @@ from typing import Any, Final
 
 from . import torch_api as api
 from .values import names_of, type_name
-from .whose import OURS
+from .whose import OURS, is_library
 
-DEPTH: Final = 20  # references from an object to its root
-FEW: Final = 64  # objects whose referrers C looks for
-MOST_HOLDERS: Final = 2_000  # objects of one level whose holders are looked for
-LONGEST: Final = 300  # characters of a chain
-MOST_NODES: Final = 100_000  # nodes whose edges are read
+DEPTH: Final = 20  # references from an object to its root.
+FEW: Final = 64  # objects whose referrers C looks for.
+MOST_HOLDERS: Final = 2_000  # objects of one level whose holders are looked for.
+LONGEST: Final = 300  # characters of a chain.
+MOST_NODES: Final = 100_000  # nodes whose edges are read.
 KEY: Final = 60  # characters of a key
 _DICT: Final = "\0dict"  # an object's own `__dict__`: its keys are attributes
 _CELL: Final = "\0cell"
 _OF_THREAD: Final = "\0thread"
-_SEVERAL: Final = 4  # equal steps in a row that are written as one
+_SEVERAL: Final = 4  # equal steps in a row that are written as one.
 _PLAIN_KEYS: Final = (str, int, float, bool, type(None))
 # The attributes by which objects of these classes hold others.
 _HELD_BY: Final[tuple[tuple[type, tuple[str, ...]], ...]] = (
@@ -61,7 +61,7 @@ _INSIDE: Final = " → inside it"
 _IN_SET: Final = " → in it"
 _AS_KEY: Final = " → a key of it"
 _SHORTER = re.compile(r"\._(?:modules|parameters|buffers)\['([A-Za-z_]\w*)'\]")
-_STEPS = re.compile(r"(\.next_functions\[\d+\]\[0\]){%d,}" % _SEVERAL)
+_STEPS = re.compile(rf"(\.next_functions\[\d+\]\[0\]){{{_SEVERAL},}}")
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,9 @@ class Chains:
         self._variables = variables
         self._running = {id(frame) for frame in _running_frames()}
         self._ignored = {id(item) for item in (*ignored, targets, self.__dict__, sys._getframe())}
-        self._ignored |= {id(frame.f_locals) for frame in _running_frames()} - {id(sys.modules["__main__"].__dict__)}
-        self._holders: dict[int, list[tuple[Any, str]]] = {}  # by object: the objects that refer to it, and how
+        self._ignored |= {id(names) for _, names in _your_running_names()}
+        # The search would meet its own tables: so they have addresses, and only `_objects` refers to objects.
+        self._holders: dict[int, list[tuple[int, str]]] = {}  # by object: the objects that refer to it, and how
         self._roots: dict[int, str] = {}
         self._objects: dict[int, Any] = {}  # the holders, by address
         self._below: dict[int, set[int]] = {}  # by holder: the objects that it refers to
@@ -106,21 +107,22 @@ class Chains:
     def of(self, target: Any) -> Chain | None:
         """Return the shortest chain to an object: from a root, or from an object without a root; None if alone."""
         below: dict[int, tuple[int, str]] = {}  # by holder: the object that it refers to, and how
-        pending, met, last = deque([id(target)]), {id(target)}, None
+        pending, met, ends = deque([id(target)]), {id(target)}, list[int]()
         while pending:
             number = pending.popleft()
             if number in self._roots or number in self._variables:
-                root = self._roots.get(number) if number in self._roots else self._variables[number]
-                return self._chain(root or "", number, target, below)
+                root = self._roots[number] if number in self._roots else self._variables[number]
+                return self._chain(root, number, target, below)
             holders = self._holders.get(number, ())
-            if number in below and last is None and all(id(holder) in met for holder, _ in holders):
-                last = number
+            if number in below and all(holder in met for holder, _ in holders):
+                ends.append(number)
             for holder, text in holders:
-                if id(holder) not in met:
-                    met.add(id(holder))
-                    below[id(holder)] = number, text
-                    pending.append(id(holder))
-        return self._chain(None, last, target, below) if last is not None else None
+                if holder not in met:
+                    met.add(holder)
+                    below[holder] = number, text
+                    pending.append(holder)
+        chains = [self._chain(None, number, target, below) for number in ends]
+        return next((chain for chain in chains if chain.is_cycle), chains[0] if chains else None)
 
     def _chain(self, root: str | None, first: int, target: Any, below: Mapping[int, tuple[int, str]]) -> Chain:
         numbers, texts = [first], []
@@ -131,7 +133,7 @@ class Chains:
         objects = tuple(target if number == id(target) else self._objects[number] for number in numbers)
         if root is not None:
             return Chain(root, objects, tuple(texts))
-        is_cycle = any(id(holder) in numbers for holder, _ in self._holders.get(first, ()))
+        is_cycle = any(holder in numbers for holder, _ in self._holders.get(first, ()))
         return Chain(type_name(objects[0]), objects, tuple(texts), has_root=False, is_cycle=is_cycle)
 
     def _search(self, targets: list[Any]) -> None:
@@ -144,8 +146,9 @@ class Chains:
             for number in wanted:
                 self._holders[number] = []
             following: dict[int, Any] = {}
+            self._ignored.add(id(following))
             for holder, item, text in self._referring(current, wanted):
-                self._holders[item].append((holder, text))
+                self._holders[item].append((id(holder), text))
                 self._objects[id(holder)] = holder
                 self._below.setdefault(id(holder), set()).add(item)
                 following[id(holder)] = holder
@@ -160,7 +163,7 @@ class Chains:
             self._ignored |= {id(current), id(roots)}
 
     def _cover(self, holders: list[Any]) -> None:
-        """Note that everything below some objects has a root."""
+        """Note the objects below some roots."""
         pending = list(map(id, holders))
         while pending:
             number = pending.pop()
@@ -170,51 +173,54 @@ class Chains:
 
     def _referring(self, items: list[Any], wanted: set[int]) -> Iterator[tuple[Any, int, str]]:
         for holder in _referrers(items):
-            if id(holder) in self._ignored or holder is items or _is_ours(holder):
+            # The variables of running functions are roots already. Their frames would keep this search alive, too.
+            if id(holder) in self._ignored or id(holder) in self._running or holder is items or _is_ours(holder):
                 continue
             for item, text in _references(holder, wanted):
                 yield holder, item, text
         for item in items:
             is_tensor = issubclass(type(item), api.TENSOR_BASE)
             if id(item) in wanted and (is_tensor or api.is_node(item)):
-                for holder, text in self._gradients.get(id(item), []) if is_tensor else self._edges.get(item, []):
-                    yield holder, id(item), text
+                for holder, text in (self._gradients if is_tensor else self._edges).get(id(item), []):
+                    yield self._objects[holder], id(item), text
 
     def _root(self, holder: Any) -> str | None:
         if isinstance(holder, dict) and _is_of_module(holder):
             return "" if holder["__name__"] == "__main__" else str(holder["__name__"])
         if isinstance(holder, ModuleType):
             return holder.__name__
-        if isinstance(holder, FrameType) and id(holder) in self._running:
-            return f"{holder.f_code.co_name}: "
         return None
 
     # --- references in C++ ---
 
     @cached_property
-    def _gradients(self) -> Mapping[int, list[tuple[Any, str]]]:
+    def _gradients(self) -> Mapping[int, list[tuple[int, str]]]:
         """By address of a tensor: the tensors whose `.grad` it is. C++ holds that."""
-        held: dict[int, list[tuple[Any, str]]] = {}
+        held: dict[int, list[tuple[int, str]]] = {}
         for item in gc.get_objects():
             if issubclass(type(item), api.TENSOR_BASE) and (gradient := api.gradient(item)) is not None:
-                held.setdefault(id(gradient), []).append((item, ".grad"))
+                self._objects |= {id(item): item, id(gradient): gradient}
+                held.setdefault(id(gradient), []).append((id(item), ".grad"))
         return held
 
     @cached_property
-    def _edges(self) -> Mapping[Any, list[tuple[Any, str]]]:
-        """By node: the tensors whose `grad_fn` it is, and the nodes that lead to it."""
-        edges: dict[Any, list[tuple[Any, str]]] = {}
+    def _edges(self) -> Mapping[int, list[tuple[int, str]]]:
+        """By address of a node: the tensors whose `grad_fn` it is, and the nodes that lead to it."""
+        edges: dict[int, list[tuple[int, str]]] = {}
         starts = []
         for item in gc.get_objects():
             if issubclass(type(item), api.TENSOR_BASE) and (node := api.made_by(item)) is not None:
-                edges.setdefault(node, []).append((item, ".grad_fn"))
+                self._objects[id(item)] = item
+                edges.setdefault(id(node), []).append((id(item), ".grad_fn"))
                 starts.append(node)
             elif api.is_node(item):
                 starts.append(item)
         for node in list(api.nodes_of(starts, MOST_NODES)):
+            self._objects[id(node)] = node
             for number, (following, _) in enumerate(node.next_functions):
                 if following is not None:
-                    edges.setdefault(following, []).append((node, f".next_functions[{number}][0]"))
+                    self._objects[id(following)] = following
+                    edges.setdefault(id(following), []).append((id(node), f".next_functions[{number}][0]"))
         return edges
 
 
@@ -223,12 +229,21 @@ def running_variables(*, tensors_only: bool = False) -> Iterator[tuple[str, Any]
 
     Globals are left out.
     """
+    for function, names in _your_running_names():
+        for name, value in names.items():
+            if not tensors_only or issubclass(type(value), api.TENSOR_BASE):
+                yield f"{function}: {name}", value
+
+
+def _your_running_names() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the functions of yours that run, with their variables.
+
+    Before Python 3.13 a frame keeps the dict of its variables, once it was asked for. So no other frame is asked.
+    """
     for frame in _running_frames():
         code = frame.f_code
-        is_yours = not code.co_filename.startswith((OURS, api.TORCH_DIR))
-        for name, value in names_of(frame).items() if is_yours and code.co_name != "<module>" else ():
-            if not tensors_only or issubclass(type(value), api.TENSOR_BASE):
-                yield f"{code.co_name}: {name}", value
+        if code.co_name != "<module>" and not code.co_filename.startswith(OURS) and not is_library(code.co_filename):
+            yield code.co_name, names_of(frame)
 
 
 def _running_frames() -> Iterator[FrameType]:
@@ -326,9 +341,9 @@ def _locals_of(frame: FrameType, prefix: str) -> Iterator[tuple[Any, str]]:
     for item in gc.get_referents(frame):
         if isinstance(item, CellType):
             with suppress(ValueError):
-                name = next((n for n, v in names.items() if v is item.cell_contents), None)
-                if name is not None:
-                    yield item, f"{prefix}.f_locals[{name!r}]"
+                for name, value in names.items():
+                    if value is item.cell_contents:
+                        yield item, f"{prefix}.f_locals[{name!r}]"
 
 
 def _key(key: Any) -> str:
@@ -349,10 +364,8 @@ def _parts(objects: tuple[Any, ...], texts: tuple[str, ...]) -> list[str]:
     parts: list[str] = []
     before = ""
     for holder, item, text in zip(objects, objects[1:], texts, strict=False):
-        if isinstance(holder, threading.local) and isinstance(item, dict):
-            now = _OF_THREAD  # a dict by thread
-        else:
-            now = _DICT if before == _OF_THREAD else text
+        is_of_thread = isinstance(holder, threading.local) and isinstance(item, dict)  # a dict by thread
+        now: str = _OF_THREAD if is_of_thread else _DICT if before == _OF_THREAD else text
         if now in (_DICT, _OF_THREAD):
             parts.append("")
         elif now == _CELL:

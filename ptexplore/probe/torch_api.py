@@ -397,7 +397,7 @@ def profiler(*, shapes: bool = True, device: str | None = None, memory: bool = F
     imports hundreds of modules and registers kernels.
     """
     _profiler_ran[:] = [True]
-    # A profiler of all threads is told of no memory.
+    # A profiler of all threads records no memory.
     config = torch._C._profiler._ExperimentalConfig(verbose=False, **({} if memory else _abilities()))
     return torch.autograd.profiler.profile(
         use_kineto=True, use_device=device, record_shapes=shapes, profile_memory=memory, experimental_config=config
@@ -1701,7 +1701,7 @@ def storages_of(tensor: Any) -> list[tuple[int, int]] | None:
 
 
 def memory_of(tensor: Any, *, weakly_held: bool = False) -> list[StorageFacts]:
-    """Return the storages of a tensor; of a sparse one those of its parts. [] if they cannot be read.
+    """Return the storages of a tensor, or of the parts of a sparse tensor; [] if they cannot be read.
 
     A storage that is `weakly_held` never lends its address to a later one: its memory is freed as usual, but the
     StorageImpl stays. Only for a process of ours.

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
         RunToldData,
     )
 
-LINE, LOOK, BEGIN, END = "line", "look", "begin", "end"  # markers
-MOST_MARKS: Final = 300_000  # marks of lines
-WARM_UP: Final = 2  # the state of optimizers and caches is alive where the second backward begins
+LINE, LOOK, BEGIN, END = "line", "look", "begin", "end"  # markers.
+MOST_MARKS: Final = 300_000  # marks of lines.
+WARM_UP: Final = 2  # the state of optimizers and caches is alive where the second backward begins.
 _Made: TypeAlias = "NodeMadeAtData | None"
 
 
@@ -163,12 +163,12 @@ class _Watch:
         is_over = site == self._site and self.steps == self._most
         if site == self._site:
             self._note_alive()
+        self.steps += site == self._site and not is_over
         if is_over or not self.finds_left:
             self._look(given, variables_of(caller), is_last=is_over)
         if is_over:
             self._is_done = True
             raise _Enough
-        self.steps += site == self._site
         self._is_inside = True
         return self._backward_line
 
@@ -221,11 +221,20 @@ class _Watch:
                 look.addresses[storage.impl] = storage.address
                 look.bytes[storage.impl] = storage.bytes
                 if storage.impl in left:
-                    look.examples[storage.impl] = sizes_of(tensor), str(tensor.dtype).removeprefix("torch.")
+                    sizes = sizes_of(tensor)
+                    look.examples[storage.impl] = (
+                        tuple(sizes) if sizes is not None else None,
+                        str(tensor.dtype).removeprefix("torch."),
+                    )
         for impl, owned in look.owned.items():
             if owned.node is not None:
                 look.made[impl] = self.notes.made(owned.node)
         self.looks.append(look)
+
+    @property
+    def times(self) -> int:
+        """The number of notes of live storages."""
+        return len(self._alive)
 
     @property
     def has_few_steps(self) -> bool:
@@ -235,7 +244,7 @@ class _Watch:
     def left_behind(self) -> set[int]:
         """Return the storages that are alive, were made after the warm-up, and lived through at least one whole step.
 
-        Those of the last two times belong to steps that are not over.
+        The last two steps are not over, and their storages are left out.
         """
         if not self._alive:
             return set()
@@ -281,13 +290,14 @@ class _History:
         self._blocks: list[_Block] = []
         self._looked: dict[int, int] = {}  # by look: the number of its event
         self._alive: dict[int, _Block] = {}  # by address
-        self._peak, self._peak_at, self._line, self._operators = -1, 0, None, ()
+        self._peak, self._peak_at = -1, 0
+        self._line: int | None = None
+        self._operators: tuple[str, ...] = ()
         self._walk(sorted(_flat(roots), key=lambda pair: pair[0].start_time_ns))
 
     def _walk(self, events: list[tuple[Any, tuple[str, ...]]]) -> None:
-        total, line, has_begun = 0, None, False
-        self._line: int | None
-        self._operators: tuple[str, ...]
+        total, has_begun = 0, False
+        line: int | None = None
         for number, (event, operators) in enumerate(events):
             name = event.name
             if name.startswith(api.MARK):
@@ -319,7 +329,7 @@ class _History:
         block.freed = number
         return block.bytes
 
-    # --- what is sent ---
+    # --- as plain data ---
 
     def data(self) -> MemoryWatchData:
         """Return all of it as plain data."""
@@ -394,7 +404,7 @@ class _History:
         watch, look = self._watch, self._watch.looks[-1]
         left, groups = watch.left_behind(), defaultdict[Any, list[int]](list)
         for impl, owned in look.owned.items():
-            if impl in watch.born and watch.born[impl] < len(watch._alive):
+            if impl in watch.born and watch.born[impl] < watch.times:
                 groups[_kind(owned, look.examples.get(impl))].append(impl)
         blocks = {
             block.address: block for block in self._blocks if block.is_alive_at(self._looked[len(watch.looks) - 1])
@@ -469,7 +479,7 @@ def _shown(operator: str) -> str:
 
 def _flat(roots: Iterable[Any]) -> Iterator[tuple[Any, tuple[str, ...]]]:
     """Yield the events of a tree, each with the operators that it is inside of, outermost first."""
-    pending = [(event, ()) for event in roots]
+    pending: list[tuple[Any, tuple[str, ...]]] = [(event, ()) for event in roots]
     while pending:
         event, outer = pending.pop()
         yield event, outer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import subprocess
 import sys
@@ -149,6 +150,8 @@ def test_a_script_up_to_its_first_backward(command: InProcess, tmp_path: Path) -
     "arguments, code, words",
     [
         ((), 2, "give EXPR or --script FILE"),
+        (("a.sum()", "--leak"), 2, "--leak"),
+        (("a.sum()", "--steps", "3"), 2, "--steps"),
         (("3",), 2, "3"),
         (("{'a': 'b'}",), 2, "{'a': 'b'}"),
         (("a.view(5)",), 1, "invalid for input of size 9"),
@@ -270,3 +273,53 @@ def test_who_holds_memory(command: InProcess, tmp_path: Path) -> None:
     shown = command("graph", "--memory", "--script", str(script)).out
     assert re.search(r"^ +8\.3 kB +\d+%  \S", shown, re.M)
     assert "history[0]" in shown
+    watched = graph["watched"]
+    assert watched["peak"]["bytes"] == sum(part["bytes"] for part in watched["peak"]["parts"])
+    assert watched["peak"]["moment"]["made"]["file"] == str(script)
+    assert says.OWNERS["temporary"] in shown
+
+
+def test_what_steps_leave_behind(command: InProcess, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    loop = "for _ in range(7):\n    loss = step(torch.randn(50, 64))\n    loss.backward()\n"
+    script.write_text(LEAKING.partition("for _ in")[0] + loop, encoding="utf-8")
+    shown = command("graph", "--leak", "--script", str(script)).out
+    assert "history[…]" in shown
+    assert says.LEFT_EACH in shown
+    short = command("graph", "--leak", "--script", str(script), "--steps", "9").out
+    assert "history[…]" in short
+
+
+def test_a_saved_graph_is_shown_again(command: InProcess, tmp_path: Path) -> None:
+    file = tmp_path / "run.graph"
+    shown = command("graph", "(a.detach() * b).exp().sum()", "--memory", "--save", str(file)).out
+    assert command("graph", "--load", str(file), "--memory").out == shown
+    again = command("graph", "--load", str(file), "--json").data
+    assert [node["name"] for node in again["nodes"][:2]] == ["SumBackward0", "ExpBackward0"]
+    assert command("graph", "--load", str(file), "--why", "a", "--json").data["why"][0]["reason"] == "detached"
+    assert "--run" in command("graph", "--load", str(file), "--run").three_parts(2).err
+    assert "--load" in command("graph", "a", "--load", str(file)).three_parts(2).err
+    command("graph", "a.exp().sum()")
+    last = command("graph", "--last", "--json").data
+    assert last["expression"] == "a.exp().sum()"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: text.replace('"kind":"graph"', '"kind":"lower"'),
+        lambda text: text.replace('"node":1', '"node":0'),
+        lambda text: text.replace('"node":1', '"node":999'),
+        lambda text: text.replace('"storages":[0]', '"storages":[77]'),
+    ],
+    ids=["cut", "another kind", "a circle", "no such node", "no such storage"],
+)
+def test_a_saved_graph_is_not_trusted(command: InProcess, tmp_path: Path, change: Any) -> None:
+    file, bad = tmp_path / "run.graph", tmp_path / "bad.graph"
+    command("graph", "a.exp().sum()", "--save", str(file))
+    text = gzip.decompress(file.read_bytes()).decode()
+    if change(text) == text:
+        pytest.skip("this torch does not say what a node saved")
+    bad.write_text(change(text), encoding="utf-8")
+    assert "is not a saved run of ptexplore graph" in command("graph", "--load", str(bad)).three_parts(2).err

@@ -234,7 +234,7 @@ def node_holding(tensor: Any) -> Any:
 
 # By name: how a tensor is kept, and whether the chain is Python code that gives the tensor.
 LEAKS: dict[str, tuple[Callable[[Any], Any], bool]] = {
-    "list of losses": (lambda t: LOSSES.append(t), True),
+    "list of losses": (LOSSES.append, True),
     "global cache": (lambda t: HOLD.__setitem__("cache", {("x", 3): t}), True),
     "closure": (closing, True),
     "hook of a parameter": (hooked_parameter, True),
@@ -245,7 +245,7 @@ LEAKS: dict[str, tuple[Callable[[Any], Any], bool]] = {
     "traceback of an exception": (raising, True),
     "exception's arguments": (lambda t: ValueError("bad", t), True),
     "default argument": (lambda t: with_default().append(t), True),
-    "class attribute": (lambda t: Trainer.seen.append(t), True),
+    "class attribute": (Trainer.seen.append, True),
     "lru_cache": (in_lru_cache, False),
     "list of a module": (module_list, True),
     "buffer of a module": (with_buffer, True),

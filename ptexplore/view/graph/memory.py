@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ ORDER: tuple[PeakOwner, ...] = (
     "parameter", "buffer", "gradient", "optimizer", "saved", "graph", "name", "python", "cycle", "node-cycle", "native",
     "temporary", "end",
 )  # fmt: skip
+_ONE_OF = re.compile(r"\[\d+\]")  # an element of a list
 _Owned = tuple[PeakOwner, str, int]  # kind, name, bytes
 
 
@@ -62,7 +64,7 @@ def memory_view(located: LocatedGraph, only: str | None, *, full: bool) -> tuple
     if not session.graph.reads_saved:
         facts.append(says.UNKNOWN_SAVED.format(version=session.torch.version))
     facts += _outside(session.watched)
-    named = [(owner.owner, _name(located, owner), owner.bytes) for owner in owned]
+    named: list[_Owned] = [(owner.owner, _name(located, owner), owner.bytes) for owner in owned]
     native = session.watched.native if session.watched is not None and session.script is None else ()
     named += [("native", _made_by(part), part.bytes) for part in native]
     tables.append(MemoryTable(tuple(facts), tuple(_rows(named, only, full=full))))
@@ -189,7 +191,8 @@ def _left_row(part: LeftMemory, watched: MemoryWatch) -> MemoryRow:
 
 
 def _left_text(part: LeftMemory) -> str:
-    name = part.name or says.UNKNOWN_OWNER
+    name = _ONE_OF.sub("[…]", part.name) if len(part.steps) > 1 else part.name
+    name = name or says.UNKNOWN_OWNER
     if part.owner == "saved":
         return says.LEFT_BY_GRAPH.format(node=says.short_node(part.node))
     if part.node:
@@ -203,8 +206,8 @@ def _chain(part: LeftMemory) -> str:
     start = says.ROOT.format(type=first.type, name=first.text) if first.text else ""
     if not part.has_root:
         start = says.NO_ROOT.format(type=first.type)
-    texts = [start, *(f"{link.text} ({link.type})" for link in others if link.text)]
-    text = says.ARROW.join(text.strip() for text in texts if text)
+    texts = [start, *(f"{link.text.removeprefix(says.ARROW)} ({link.type})" for link in others if link.text)]
+    text = says.ARROW.join(text for text in texts if text).removeprefix(".")
     return says.CHAIN.format(chain=f"{text}{says.ARROW}{says.short_node(part.node)}" if part.node else text)
 
 

@@ -77,7 +77,7 @@ NO_LINES: Mapping[NoLines, str] = {
     ),
 }
 # Who holds the memory of live tensors.
-ALIVE = "tensors that are alive here: {bytes} in {storages}; each counts once, for its first owner in this list"
+ALIVE = "alive where the graph was read: {bytes} in {storages}; each counts once, for its first owner in this list"
 STORAGES = ("1 storage", "{count:,} storages")
 NOT_SEEN = "memory that only C++ holds is not seen, except what nodes of this graph keep"
 OWNERS: Mapping[PeakOwner, str] = {
@@ -95,10 +95,10 @@ OWNERS: Mapping[PeakOwner, str] = {
     "temporary": "temporary: freed before owners were read again",
     "end": "owner not read: it was allocated after owners were read last",
 }
-NO_WATCH = "the peak and what steps leave behind are not known: the run that watches memory gave no answer"
+NO_WATCH = "the peak and leaks are not known: the run that watches memory gave no answer"
 PEAK = "the peak: {bytes} from the CPU's allocator, {moment}"
 UNKNOWN_MOMENT = "at an unknown line"
-IN_STEP = "in step {step}"
+IN_STEP = "after call {step} of backward began"
 AT_LINE = "{place}  {code}"
 IN_OPERATOR = "inside {operator}"
 STEPS = ("1 call of backward", "{count:,} calls of backward")
@@ -108,12 +108,9 @@ PEAK_OWNERS = (
     "owners are read where backward begins and ends; memory of the peak has the owner that was read last or next"
 )
 ELSEWHERE = "{bytes} more are not from this allocator: NumPy, a file, another device, or from before the run"
-FEW_STEPS = "a leak cannot be told from a warm-up: the script made {steps}, and at least 4 are needed"
+FEW_STEPS = "too few steps to find a leak: the script made {steps}, and at least 4 are needed"
 WATCHED = "watched over {steps}"
-LEFT = (
-    "memory that is still alive although its step is over. The first two steps and the last one are left out, but their "
-    "storages are counted where the same references keep them"
-)
+LEFT = "memory of finished steps that is still alive (the first two steps do not count: they set up lasting memory)"
 NOTHING_LEFT = "no step left memory behind"
 KEPT_BY, ALLOCATED_BY = "kept by", "allocated by"  # columns
 LEFT_ONCE = "made in step {step} only"
