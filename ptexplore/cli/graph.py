@@ -10,13 +10,23 @@ from typer import Argument, Option
 
 from ptexplore.cli.asked import RUN, given, read, with_options_of
 from ptexplore.cli.options import linking, open_console, open_workspace, print_json
+from ptexplore.cli.saved_runs import (
+    SHOWN,
+    AsJson,
+    Last,
+    Load,
+    Save,
+    Svg,
+    check_no_folders,
+    number_of_last,
+    refuse_options_of_run,
+)
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.model.autograd_graph import LocatedGraph
     from ptexplore.render.terminal.console import Locate
 
-SHOWN = "What is shown"
 STEPS, LEAK_STEPS, LEAST_STEPS = 2, 5, 4  # calls of backward that are watched
 
 EPILOG = """\
@@ -91,39 +101,24 @@ def graph(
         str | None,
         Option(metavar="TEXT", help="only rows with TEXT in a name, a module or a line", rich_help_panel=SHOWN),
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="as JSON (format 1)", rich_help_panel=SHOWN)] = False,
-    save: Annotated[str | None, Option(metavar="FILE", help="save the graph in a file", rich_help_panel=SHOWN)] = None,
-    svg: Annotated[
-        str | None, Option(metavar="FILE", help="save the screen as an SVG picture", rich_help_panel=SHOWN)
-    ] = None,
-    load: Annotated[
-        str | None, Option(metavar="FILE", help="show a saved graph; torch is not needed", rich_help_panel=SHOWN)
-    ] = None,
-    last: Annotated[
-        str | None,
-        Option(
-            metavar="[N]",
-            help="show the last graph again without running it; N: the N-th last of at most 20",
-            rich_help_panel=SHOWN,
-        ),
-    ] = None,
+    as_json: AsJson = False,
+    save: Save = None,
+    svg: Svg = None,
+    load: Load = None,
+    last: Last = None,
     **asked: object,
 ) -> int:
     """Show the autograd graph behind an expression: nodes, edges, leaves, and what each node keeps until backward."""
     if depth is not None and depth < 1:
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)
-    for written in filter(None, (save, svg)):
-        if Path(written).is_dir():
-            hint = f"name a file inside it: {written}/graph"
-            raise PtexploreError(f"{written} is a folder", "ptexplore writes one file", hint, USAGE)
+    check_no_folders(save, svg)
     _check_shown(run=run, memory=memory, leak=leak)
     wanted = _Wanted(tuple(why or ()), depth, only, full, run, memory, leak, as_json, save, svg)
     sources = {"EXPR": expression, "--script": asked["script"], "--load": load, "--last": last}
     named = [name for name, value in sources.items() if value is not None]
     if load is not None or last is not None:
         if len(named) > 1 or python is not None or steps is not None or given(asked):
-            because = "a saved graph keeps the code and the options of its run"
-            raise PtexploreError(f"{named[-1]} goes with no option of a run", because, "ptexplore graph --help", USAGE)
+            refuse_options_of_run(named[-1], "graph")
         return wanted.show_saved(load, last)
     _check_steps(steps, memory=memory, leak=leak, is_script=asked["script"] is not None)
     if not named:
@@ -188,9 +183,7 @@ class _Wanted:
         from ptexplore.workspace.saved_graphs import last_graph, load_graph
 
         if load is None:
-            from ptexplore.cli.compile import number_of_last
-
-            load = str(last_graph(number_of_last(last or "1", "graph")))
+            load = str(last_graph(number_of_last(last, "graph")))
         located = load_graph(load)
         session = located.session
         is_watched = session.watched is not None or session.no_watch

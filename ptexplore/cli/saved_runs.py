@@ -1,4 +1,4 @@
-"""What `compile` and `lower` have in common: the options of a run that can be saved and shown again."""
+"""What `compile`, `lower` and `graph` have in common: the options of a run that can be saved and shown again."""
 
 from __future__ import annotations
 
