@@ -70,16 +70,23 @@ def pytest_configure() -> None:
         for code, template in list(catalogue.items()):
             number = next(numbers)
             if re.search(r"\w", re.sub(r"\{[^{}]*\}", "", template)):
-                catalogue[code] = f"nonsense {number}" + "".join(f" {{{name}}}" for name in sorted(names(template)))
-    for number, code in enumerate(causes.ENGLISH):
-        causes.ENGLISH[code] = causes.Explained(f"nonsense {number}", f"nonsense {number}")
-    for weight, words in weights.ENGLISH.items():
-        both = (_nonsense(next(numbers), told) for told in (words.in_program, words.in_expression))
-        weights.ENGLISH[weight] = weights.WeightWords(words.heading, *both)
+                catalogue[code] = _template(number, template)
+    for cause, (why, remedy, cases) in causes.ENGLISH.items():
+        words = [_template(next(numbers), text) if text else "" for text in (why, remedy)]
+        signs = ((_template(next(numbers), sign), _template(next(numbers), mended)) for sign, mended in cases)
+        causes.ENGLISH[cause] = causes.Explained(words[0], words[1], tuple(signs))
+    for weight, known in weights.ENGLISH.items():
+        means = [_nonsense(next(numbers), told) for told in (known.in_program, known.in_expression)]
+        weights.ENGLISH[weight] = weights.WeightWords(known.heading, *means)
     for table in TABLES:
         table.update({code: _nonsense(next(numbers), told) for code, told in table.items()})
     for table in PAIRS:
         table.update({code: (told[0], _nonsense(next(numbers), told[1])) for code, told in table.items()})
+
+
+def _template(number: int, template: str) -> str:
+    """A template with the same arguments."""
+    return f"nonsense {number}" + "".join(f" {{{name}}}" for name in sorted(names(template)))
 
 
 def _nonsense(number: int, told: str) -> str:

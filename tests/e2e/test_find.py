@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 def results(mini: Searching, *arguments: str, group: str | None = None) -> list[dict[str, Any]]:
     data = mini("find", *arguments, "--json").data
     assert data["format"] == 1
-    return [one for g in data["groups"] for one in g["results"] if group in (None, g["name"])]
+    return [one for g in data["groups"] for one in g["results"] if group in (None, g["sort"])]
 
 
 @pytest.mark.parametrize(
@@ -35,14 +35,14 @@ def results(mini: Searching, *arguments: str, group: str | None = None) -> list[
     ],
 )
 def test_names_and_parts_of_names(mini_here: Searching, query: str, first: str) -> None:
-    assert results(mini_here, query, group="symbols")[0]["name"] == first
+    assert results(mini_here, query, group="symbol")[0]["name"] == first
 
 
 def test_every_place_is_true(mini_here: Searching) -> None:
     """The line that is named holds the name's last part; so does what a macro made, by its argument."""
     seen = 0
     for query in ("mix", "blend", "Mixer", "choose", "hostile", "operator", "latin", "through"):
-        for one in results(mini_here, query, "--limit", "0", "--declarations", group="symbols"):
+        for one in results(mini_here, query, "--limit", "0", "--declarations", group="symbol"):
             if one["kind"] == "namespace":
                 continue
             last = one["name"].replace(".", "::").rsplit("::", 1)[-1]
@@ -66,20 +66,20 @@ def test_a_result_says_what_it_is(mini_here: Searching) -> None:
 
 def test_definitions_stand_for_their_declarations(mini_here: Searching) -> None:
     data = mini_here("find", "numel", "--json").data
-    roles = [r["role"] for g in data["groups"] if g["name"] == "symbols" for r in g["results"]]
+    roles = [r["role"] for g in data["groups"] if g["sort"] == "symbol" for r in g["results"]]
     assert roles == ["definition"]
     assert data["remarks"]
     assert {r["role"] for r in results(mini_here, "numel", "--declarations")} >= {"definition", "declaration"}
 
 
 def test_files(mini_here: Searching) -> None:
-    found = results(mini_here, "Mix.cpp", group="files")
+    found = results(mini_here, "Mix.cpp", group="file")
     assert found[0]["name"] == "aten/src/ATen/native/Mix.cpp"
-    assert results(mini_here, "native/cpu", group="files")[0]["name"].endswith("BlendKernel.cpp")
+    assert results(mini_here, "native/cpu", group="file")[0]["name"].endswith("BlendKernel.cpp")
 
 
 def test_operators_that_only_the_source_defines(mini_here: Searching) -> None:
-    (one,) = results(mini_here, "blend", group="operators")
+    (one,) = results(mini_here, "blend", group="operator")
     assert one["name"] == "aten::blend"
     assert "func: blend" in mini_here.line_of(one["source"])
 
@@ -116,11 +116,11 @@ def test_text_is_found_when_no_name_fits(mini_here: Searching) -> None:
 
 def test_kinds_and_limits(mini_here: Searching) -> None:
     assert {r["kind"] for r in results(mini_here, "Mix", "--kind", "struct")} == {"struct"}
-    assert len(results(mini_here, "mix", "--limit", "2", group="symbols")) == 2
+    assert len(results(mini_here, "mix", "--limit", "2", group="symbol")) == 2
     data = mini_here("find", "mix", "--limit", "1", "--json").data
     assert data["groups"][0]["more"] != 0
     everything = mini_here("find", "mix", "--limit", "0", "--json").data
-    assert all(g["more"] == 0 for g in everything["groups"] if g["name"] != "text"), everything["groups"]
+    assert all(g["more"] == 0 for g in everything["groups"] if g["sort"] != "text"), everything["groups"]
     mini_here("find", "mix", "--kind", "nonsense").three_parts(2)
     mini_here("find", "mix", "--limit", "-1").three_parts(2)
     mini_here("find", "mix", "--limit", "x").three_parts(2)

@@ -121,6 +121,7 @@ LARGE = ("torch.conv2d(x, w)", "torch.randn(1, 3, 224, 224)", "torch.randn(64, 3
 TWO = ("[torch.conv2d(x, w), torch.conv2d(x, w)]", *CONVOLUTION[1:])
 
 
+@pytest.mark.words
 @pytest.mark.parametrize(
     ("given", "asked"),
     [(CONVOLUTION, ("--native-op", "conv2d")), (LARGE, ()), (TWO, ("--native-op", "conv2d#2"))],
@@ -149,6 +150,7 @@ def test_one_operator_call_that_was_stepped(
         assert any(told_of in text for text in sentences), sentences
 
 
+@pytest.mark.words
 def test_a_closed_row_names_what_a_library_computed_and_not_the_copies_alone(command: InProcess) -> None:
     """A recurrent network's first screen has no room for what is inside of each `addmm`: the bias is copied first."""
     alone = """
@@ -176,6 +178,7 @@ def test_it_never_mixes_with_what_the_expression_prints(command: InProcess) -> N
     assert "MKL_VERBOSE" not in shown.out + shown.err
 
 
+@pytest.mark.words
 @pytest.mark.parametrize("driver", ["gelsy", "gelsd"])
 def test_the_call_that_asks_for_a_workspace_is_no_solve(command: InProcess, driver: str) -> None:
     """MKL prints two calls of LAPACK's function: the first with an LWORK of -1, the second solves."""

@@ -107,16 +107,16 @@ def test_refs(sourced: Cli) -> None:
 @pytest.mark.parametrize(
     ("query", "group", "name"),
     [
-        ("TensorImpl.h", "files", "c10/core/TensorImpl.h"),
-        ("functional.py", "files", "torch/functional.py"),
-        ("add.Tensor", "operators", "aten::add.Tensor"),
-        ("aten::add.out", "operators", "aten::add.out"),
+        ("TensorImpl.h", "file", "c10/core/TensorImpl.h"),
+        ("functional.py", "file", "torch/functional.py"),
+        ("add.Tensor", "operator", "aten::add.Tensor"),
+        ("aten::add.out", "operator", "aten::add.out"),
     ],
 )
 def test_what_is_named_whole_comes_first(cli: Cli, query: str, group: str, name: str) -> None:
     """A file's name and an operator's overload are names of one sort: what is only like them comes later."""
     first = cli("find", query, "--json").data["groups"][0]
-    assert first["name"] == group
+    assert first["sort"] == group
     assert name in [hit["name"] for hit in first["results"][:3]]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ptexplore.lookup.find import FindView
+from ptexplore.lookup.ranking import HitSort
 from ptexplore.lookup.refs import GROUPS, NameUse, OverriddenAt, RefsView, UseGroup
 from ptexplore.lookup.trees import Candidate
 from ptexplore.model.symbols import Role
@@ -34,6 +35,7 @@ class FoundResults(Struct, frozen=True):
     name: str  # the heading
     more: int | None  # how many results are left out; null if nobody counted
     results: tuple[FoundResult, ...]  # the best first
+    sort: HitSort  # `symbol`, `operator`, …
 
 
 class FindDocument(Struct, frozen=True):
@@ -54,7 +56,8 @@ def find_document(view: FindView) -> FindDocument:
         query=view.query,
         trees=tuple(map(tree_entry, view.trees)),
         groups=tuple(
-            FoundResults(heading(group), group.more, tuple(map(_found_result, group.hits))) for group in view.groups
+            FoundResults(heading(group), group.more, tuple(map(_found_result, group.hits)), group.sort)
+            for group in view.groups
         ),
         best=tuple(map(_found_result, view.best)),
         remarks=tuple(map(remark_in_words, view.remarks)),
