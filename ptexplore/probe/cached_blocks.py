@@ -21,7 +21,7 @@ Place = list[int]  # segment, offset in it, size of the block
 
 
 @dataclass
-class Block:
+class CachedBlock:
     """A part of a segment. `name` is the name of its allocation, None if the block is free."""
 
     offset: int
@@ -33,7 +33,7 @@ class BlockRules:
     """Segments of blocks, by the rules. `is_tied` says whether blocks of equal size in two segments were candidates."""
 
     def __init__(self) -> None:
-        self.segments: list[list[Block]] = []
+        self.segments: list[list[CachedBlock]] = []
         self._is_small: list[bool] = []
         self.is_tied = False
 
@@ -45,7 +45,7 @@ class BlockRules:
         if number is None:
             number = len(self.segments)
             length = SMALL_SEGMENT if is_small else LARGE_SEGMENT if size < LARGE else -(-size // ROUNDED) * ROUNDED
-            self.segments.append([Block(0, length)])
+            self.segments.append([CachedBlock(0, length)])
             self._is_small.append(is_small)
         segment = self.segments[number]
         _, place = min(
@@ -54,7 +54,7 @@ class BlockRules:
         block = segment[place]
         rest = block.size - size
         if rest >= SMALLEST if is_small else rest > SMALL:
-            segment.insert(place + 1, Block(block.offset + size, rest))
+            segment.insert(place + 1, CachedBlock(block.offset + size, rest))
             block.size = size
         block.name = name
         return [number, block.offset, block.size]

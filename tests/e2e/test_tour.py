@@ -159,12 +159,12 @@ def test_names_that_are_none(reader: Reader, arguments: tuple[str, ...], said: s
 
 
 def test_a_tour_without_a_stop_that_can_be_read(reader: Reader) -> None:
-    text = "---\nid: empty\ntitle: T\nlevel: core\nsummary: s\nbaseline: v2.99.0\n---\n\nWords.\n"
-    (reader.folder / "notes/tours/empty.md").write_text(text)
-    assert "has no stop that can be read" in reader("empty").three_parts(2).err
+    text = "---\nid: hollow\ntitle: T\nlevel: core\nsummary: s\nbaseline: v2.99.0\n---\n\nWords.\n"
+    (reader.folder / "notes/tours/hollow.md").write_text(text)
+    assert "has no stop that can be read" in reader("hollow").three_parts(2).err
     listed = reader()
-    assert "empty" not in listed.out.split("next:")[0]
-    assert "notes/tours/empty.md" in listed.err
+    assert "hollow" not in listed.out.split("next:")[0]
+    assert "notes/tours/hollow.md" in listed.err
 
 
 def test_what_a_note_says_does_not_act_on_the_terminal(reader: Reader) -> None:

@@ -1,4 +1,4 @@
-"""The rules of the CUDA allocator give the blocks that the allocator gave (scripts/cached-blocks, torch 2.6.0)."""
+"""The rules of the CUDA allocator give the blocks that the allocator of torch 2.6.0 gave (scripts/cached-blocks)."""
 
 from __future__ import annotations
 
