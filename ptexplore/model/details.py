@@ -904,6 +904,26 @@ class OnNoLine(Detail, frozen=True):
     syntax: bool = False
 
 
+class CalledTimes(Detail, frozen=True):
+    """A call with the number of times that a line made it, and for copies the bytes that they copied."""
+
+    name: str
+    count: int
+    size: str = ""
+
+
+class ReadsValues(Detail, frozen=True):
+    """The calls of a line that give values to Python, or need them for a size: on a device they wait for it."""
+
+    calls: tuple[CalledTimes, ...]
+
+
+class CopiesData(Detail, frozen=True):
+    """The calls of a line that only copy: casts, moves to a device, `contiguous`, `clone`."""
+
+    calls: tuple[CalledTimes, ...]
+
+
 class CalledFrom(Detail, frozen=True):
     """The places in your code that led to it."""
 

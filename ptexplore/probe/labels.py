@@ -76,9 +76,9 @@ class Labels:
     def _classified(self, code: CodeType, frame: FrameType | None) -> Label | None:
         """Returns the label of a function; None for Python's own, other packages', comprehensions and ptexplore's.
 
-        `frame` is its first call. A function of an installed package has a label if it is an entry: your code calls it,
-        or the `forward` of a package calls it and its module uses torch. Examples are the `fit` of a trainer and the
-        `step` of an environment.
+        `frame` is its first call. A function of an installed package has a label if your code calls it. If the
+        `forward` of a package calls it, its module must use torch. Examples are the `fit` of a trainer and the `step`
+        of an environment.
         """
         file, name = code.co_filename, code.co_name
         if code is api.MODULE_CALL:

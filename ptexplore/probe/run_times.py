@@ -21,8 +21,8 @@ class CallCounter(Protocol):
 class RunTimes:
     """The times of one run, in nanoseconds. `processor` is the processor time of the process, without forks.
 
-    `hook`: processor time in the profile function, estimated from samples. `slicing`: time for folding. `waiting`: how
-    much longer than its processor time the main thread ran, because other programs had the processors: 1.0 or more.
+    `hook`: processor time in the profile function, estimated from samples. `slicing`: time for folding. `waiting`: the
+    main thread's time, with its waits for a processor, as a multiple of its processor time.
     """
 
     __slots__ = ("_scheduled", "began", "counter", "ended", "hook", "processor", "slicing", "stepping", "waiting")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.harness import InProcess, torch_version
+from tests.unit.render.test_stacks import read_stats
 
 pytestmark = pytest.mark.e2e
 SCRIPT = """\
@@ -46,9 +47,11 @@ def lines_of(command: InProcess, *arguments: str) -> dict[int, dict[str, Any]]:
     page = json.loads(shown.out)["view"]
     rows: dict[int, dict[str, Any]] = {}
     for row in page["table"]:
-        if row["place"] is not None and not row["heading"] and not row["details"]:
+        is_own = any(detail["code"] == "on-no-line" for detail in row["details"])
+        if row["place"] is not None and not row["heading"] and not is_own:
             rows[row["place"]["line"]] = {
                 "text": row["name"][7:],
+                "what": row["what"],
                 **dict(zip(page["columns"], row["cells"], strict=True)),
             }
     return rows
@@ -67,6 +70,7 @@ def test_each_line_of_a_script_has_what_it_called(command: InProcess, tmp_path: 
     assert counts[21] == ("12", "28")
     assert counts[22][0] == "4"
     assert counts[24] == ("4", "4")
+    assert rows[24]["what"] == "reads: item ×4"
     assert {19, 20, 23} <= rows.keys()
     assert rows[12]["backward"]
     assert rows[21]["backward"]
@@ -79,6 +83,11 @@ def test_each_line_of_a_script_has_what_it_called(command: InProcess, tmp_path: 
     missing = command("trace", "--load", str(saved), "--view", "lines", "--only", "elsewhere")
     assert missing.code == 2
     assert "train.py" in missing.err
+    stats = tmp_path / "train.lprof"
+    shown = command("trace", "--load", str(saved), "--export", "line_profiler", str(stats))
+    assert shown.code == 0, shown.err
+    hits = {line: hit for lines in read_stats(stats.read_bytes()).timings.values() for line, hit, _ in lines}
+    assert {line: hits[line] for line in (12, 13, 21, 24)} == {12: 12, 13: 8, 21: 12, 24: 4}
 
 
 def test_a_file_that_changed_since_it_was_read_has_no_text(command: InProcess, tmp_path: Path) -> None:

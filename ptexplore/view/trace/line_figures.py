@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from ptexplore.facts.value_reads import LISTS
 from ptexplore.model.program import NODES, CallPath, Program, short_names
 from ptexplore.model.run import Weighed, total
+from ptexplore.view.trace.program_findings import ReadOrCopy, read_or_copy
 from ptexplore.view.trace.program_parts import (
     NOTABLE,
     SLOWER,
@@ -41,7 +43,7 @@ class LinePlace:
 class Measured(NamedTuple):
     """Work as it was measured: its cost has the time of recording in it.
 
-    `error` is the error of this time, `compiling` the part of the cost that torch.compile took.
+    `error`: the error of this time. `compiling`: the time of torch.compile.
     """
 
     weighed: Weighed = NOTHING
@@ -89,6 +91,9 @@ class LineFigures:
     runs_nodes: bool = False  # backward ran in it, so its time includes the time of nodes
     at_least: bool = False
     by_syntax: bool = False  # of a function: operators by syntax are on no known line.
+    reads: Counter[str] = field(default_factory=Counter)  # calls that give values to Python, by name
+    copies: Counter[str] = field(default_factory=Counter)  # calls that only copy, by name
+    copied: Counter[str] = field(default_factory=Counter)  # the bytes of these copies
     of_whole: Measured = NO_WORK
     of_own: Measured = NO_WORK
     _whole: list[Measured] = field(default_factory=list)
@@ -96,7 +101,7 @@ class LineFigures:
 
     @property
     def whole(self) -> Weighed:
-        """The cost with all calls, without recording. It has the own cost in it, however wrong the estimates are."""
+        """The cost with all calls, without recording; never less than the own cost."""
         whole = self.of_whole.known
         return replace(whole, cost=max(whole.cost, self.own.cost))
 
@@ -104,6 +109,14 @@ class LineFigures:
     def own(self) -> Weighed:
         """The cost without your other lines, without recording."""
         return self.of_own.known
+
+    def note(self, event: ReadOrCopy, calls: int) -> None:
+        """Counts calls that read values or copy."""
+        if event.is_copy:
+            self.copies[event.name] += calls
+            self.copied[event.name] += event.copied
+        else:
+            self.reads[event.name] += calls
 
     def sum_up(self) -> None:
         """Adds up everything that was given."""
@@ -230,6 +243,9 @@ def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesO
                 where = adding.called(where, LinePlace(path.file, calls.line), path, Weighed(calls=calls.calls))
             elif where.place is not None:
                 adding.figures[where.place].by_syntax = True
+        event = read_or_copy(program, calls)
+        if event is not None and where.place is not None:
+            adding.figures[where.place].note(event, calls.calls)
         adding.ran(where, Measured(weighed), runs_nodes=program.kinds[program.routes[calls.route].kind].type in NODES)
         main += 0 if beside[calls.path] else weighed.cost
     for figures in adding.figures.values():
@@ -250,6 +266,8 @@ def _arounds(program: Program, is_shown: Callable[[CallPath], bool], adding: _Ad
             is_call = path.kind != "torch" or not path.name.endswith(_NO_CALLS)
             outer = adding.called(outer, line, parent, Weighed(calls=path.calls * is_call))
             adding.figures[line].at_least |= path.at_least
+        if path.kind == "builtin" and path.method == LISTS and outer.place is not None:
+            adding.figures[outer.place].reads[LISTS] += path.calls
         if path.file is not None and is_shown(path):
             function = LinePlace(path.file, path.first or 1, path.name)
             adding.at(function, path)

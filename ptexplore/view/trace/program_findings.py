@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ptexplore.facts import layouts
 from ptexplore.facts.value_reads import LISTS, READS
@@ -99,15 +100,12 @@ def _by_line(program: Program, events: list[int]) -> Iterator[ProgramFinding]:
     """Yields the reads of values and the copies, each summed for a line and an operator."""
     held: dict[tuple[str | None, str, bool], list[tuple[Weighed, int, int]]] = {}
     for calls in program.calls:
-        route = program.routes[calls.route]
-        name = program.kinds[route.kind].name
-        is_copy = bool(calls.copies) and name in (layouts.COPY, *layouts.COPIES)
-        if (is_copy or name in READS) and program.paths[calls.path].method != LISTS:
-            # A method is not the reader of a value: add_ calls item for a number that is a tensor.
-            method = route.method if is_copy else None
-            key = users_place(program, calls), method or operator_name(program.kinds[route.kind]), is_copy
+        event = read_or_copy(program, calls)
+        if event is not None:
+            key = users_place(program, calls), event.name, event.is_copy
             weighed = Weighed(calls=calls.calls, cost=time_without_python(calls))
-            held.setdefault(key, []).append((weighed, _bytes(calls), calls.calls * events[route.kind]))
+            profiled = calls.calls * events[program.routes[calls.route].kind]
+            held.setdefault(key, []).append((weighed, event.copied, profiled))
     for number, path in enumerate(program.paths):
         if path.kind == "builtin" and path.method == LISTS:
             key = place_on_path(program, number), LISTS, False
@@ -117,6 +115,26 @@ def _by_line(program: Program, events: list[int]) -> Iterator[ProgramFinding]:
         told = beside.CopiesBy(call=name, size=amount) if is_copy else beside.ReadsValue(call=name)
         profiled = sum(count for _, _, count in each)
         yield ProgramFinding(told, total(weighed for weighed, _, _ in each), place, profiled)
+
+
+class ReadOrCopy(NamedTuple):
+    """Calls that give values to Python, or that only copy; `copied` is in bytes."""
+
+    name: str
+    is_copy: bool
+    copied: int
+
+
+def read_or_copy(program: Program, calls: OperatorCalls) -> ReadOrCopy | None:
+    """Returns how calls read values or copy. None: neither."""
+    route = program.routes[calls.route]
+    kind = program.kinds[route.kind]
+    is_copy = bool(calls.copies) and kind.name in (layouts.COPY, *layouts.COPIES)
+    if not (is_copy or kind.name in READS) or program.paths[calls.path].method == LISTS:
+        return None
+    # A method is not the reader of a value: add_ calls item for a number that is a tensor.
+    method = route.method if is_copy else None
+    return ReadOrCopy(method or operator_name(kind), is_copy, _bytes(calls))
 
 
 def _time_of(path: CallPath) -> int:

@@ -17,6 +17,7 @@ from ptexplore.model.program import Program
 from ptexplore.model.run import CARRIED, Weighed
 from ptexplore.model.trace import Session, Trace
 from ptexplore.resolve.places.precision import of_yours
+from ptexplore.view.trace.amounts import size
 from ptexplore.view.trace.around import about_this, explained, legend, title_of, to_legend
 from ptexplore.view.trace.columns import AT_MOST, Column, cells, columns_of, time_of
 from ptexplore.view.trace.ending import ending_lines
@@ -184,9 +185,8 @@ class _Table:
         words = self.text.get((place.file, place.line), "")
         is_module = figures.function == "<module>" and place.function != ""
         in_function = figures.function if is_module else f"in {figures.function}"
-        details: tuple[Detail, ...] = ()
-        if place.function:
-            details = (says.OnNoLine(syntax=figures.by_syntax),)
+        details: tuple[Detail, ...] = (says.OnNoLine(syntax=figures.by_syntax),) if place.function else ()
+        details = (*details, *_reads_and_copies(figures))
         without = ("backward",) if figures.runs_nodes else ()
         time, *others = cells(self.columns, figures.whole if not place.function else figures.own, *without)
         own, *_ = cells(self.columns, figures.own)
@@ -200,6 +200,16 @@ class _Table:
             cells=tuple(f"{sign}{cell}" if cell else "" for cell in shown),
             details=details,
             place=of_yours(place.file, place.line),
+        )
+
+
+def _reads_and_copies(figures: LineFigures) -> Iterator[Detail]:
+    if figures.reads:
+        yield says.ReadsValues(calls=tuple(says.CalledTimes(*each) for each in figures.reads.most_common()))
+    if figures.copies:
+        copies = figures.copies.most_common()
+        yield says.CopiesData(
+            calls=tuple(says.CalledTimes(name, count, size(figures.copied[name])) for name, count in copies)
         )
 
 

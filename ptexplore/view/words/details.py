@@ -191,6 +191,9 @@ ENGLISH: Catalogue = {
     says.ModulesAs: "modules as in {function}",
     says.LaunchedByNone: "launched by no operator",
     says.OnNoLine: "itself: Python{syntax#, operator syntax|}",
+    says.CalledTimes: "{name} ×{count}[ {size}]",
+    says.ReadsValues: "reads: {calls:, }",
+    says.CopiesData: "copies: {calls:, }",
     says.CalledFrom: "{places}[ +{more}]",
 }
 

@@ -9,6 +9,7 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.details import OnNoLine
 from ptexplore.model.program import (
     CallPath,
+    CopiedTensor,
     LocalSets,
     OperatorCalls,
     OperatorKind,
@@ -16,6 +17,7 @@ from ptexplore.model.program import (
     Program,
     SourceText,
 )
+from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trace
 from ptexplore.saved.program import portable_program
 from ptexplore.view.trace.line_figures import LinePlace, figures_of, shown_files, sum_of
@@ -203,3 +205,25 @@ def test_a_line_that_lets_torch_compile_is_a_bound() -> None:
     assert is_compilation(compiling)
     assert figures_of(made, is_mine).figures[LinePlace(MINE, 31)].of_whole.is_bound
     assert not figures_of(made, is_mine).figures[LinePlace(MINE, 30)].of_whole.is_bound
+
+
+def test_a_line_names_its_reads_of_values_and_its_copies() -> None:
+    """Also the methods that a package calls for the line, and `tolist`, which calls no operator on the CPU."""
+    made = program()
+    kinds = (*made.kinds, OperatorKind("op", "aten::item", counted=False), OperatorKind("op", "aten::contiguous"))
+    routes = (*made.routes, OperatorRoute(3, 0), OperatorRoute(4, 0, table="t", method="contiguous"))
+    tensor = RecordedTensor(dtype="float32", sizes=(2, 3))
+    paths = (
+        *PATHS,
+        CallPath("builtin", "torch.Tensor.tolist", 7, 1_000, parent=3, line=12, table="t", method="tolist"),
+    )
+    calls = (
+        *CALLS,
+        OperatorCalls(9, 3, 0, 4, 1_000),
+        OperatorCalls(4, 4, 0, 6, 1_000, copies=(CopiedTensor(tensor, tensor, 6),)),
+    )
+    changed = structs.replace(made, kinds=kinds, routes=routes, paths=paths, calls=calls)
+    rows = {row.name.split()[0]: row.what for row in rows_of(changed) if row.name.split()}
+    assert rows["13"] == "reads: item ×4"
+    assert rows["12"] == "reads: tolist ×7; copies: contiguous ×6 144 B"
+    assert rows["14"] == "", "line 12 has its own calls"
