@@ -28,15 +28,16 @@ OF_KINDS = (
         "dimensions-expected",
         re.compile(
             r"(?:must|should|expect(?:s|ed)?|to)(?: \w+){0,3} (?:be |have |got |of )?(?:a |an )?"
-            r"(?P<size>[1-5](?:[dD]\b|-[dD]\b| dim(?:ension)?s?\b|-dimensional))[^\n]{0,80}(?:but"
-            r"|,) ?(?:got|found|received|has|it has|is)?[^\n\d]{0,40}(?P<given>\d)"
+            r"(?P<size>[1-5](?:[dD]\b|-[dD]\b| dim(?:ension)?s?\b|-dimensional))[^\n]{0,80}?"
+            r"\b(?:got|found|received|has|is)\b[^\n\d(\[]{0,40}(?P<given>[0-9])(?:[dD]\b|-[dD]\b|-dim| dim|(?=[.)]?$))",
+            re.MULTILINE,
         ),
         (),
     ),
     Message(
         "value-range",
         re.compile(
-            r"(?P<name>[\w.`' ]{1,40}?) (?:must|should|has to|needs to) be (?P<size>(?:a |an )?"
+            r"(?P<name>[\w`'][\w.`' ]{0,39}?) (?:must|should|has to|needs to) be (?P<size>(?:a |an )?"
             r"(?:positive|non-negative|nonnegative|greater than|larger than|less than|smaller tha"
             r"n|at least|between|in (?:the range|range)|>=?|<=?)[^\n,;]{0,60}?)(?:,? (?:but|got|f"
             r"ound|instead)[^\n]{0,20}? (?P<given>-?[\d.]+(?:e-?\d+)?)|[.\n,;]|$)"

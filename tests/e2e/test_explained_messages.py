@@ -290,7 +290,7 @@ def test_your_line_and_torchs_have_their_text(command: InProcess, tmp_path: Path
 
 def test_what_is_not_known_is_said_and_nothing_else(command: InProcess, tmp_path: Path) -> None:
     file = tmp_path / "pasted.txt"
-    file.write_text("ModuleNotFoundError: No module named 'numpy'", encoding="utf-8")
+    file.write_text("ZebraError: the stripes are not known", encoding="utf-8")
     result = command("explain-error", str(file))
     assert (result.code, result.out.split()[-3:]) == (0, ["why", "not", "known"])
 

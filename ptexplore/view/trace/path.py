@@ -951,7 +951,8 @@ class _Steps:
         is_method = (
             hop.kind == "binding" and native.called_in_python(hop) == f"torch.Tensor.{layouts.CONTIGUOUS_METHOD}"
         )
-        return is_method and not self.inside[hop.id].is_busy and self.trace.ending is None and not hop.caught
+        is_plain = not self.inside[hop.id].is_busy and not self.inside[hop.id].has_yours
+        return is_method and is_plain and self.trace.ending is None and not hop.caught
 
     def _inner_copies(self, hop: Hop, around: _Around) -> Details:
         """Returns the largest copy that an operator makes inside, and how many others; () for an operator that copies.

@@ -3140,7 +3140,7 @@ ENGLISH: dict[str, Explained] = {
             "dynamic_shapes has one entry for each input, in the same structure: a tuple, or a dict by the"
             " names of forward's arguments. None stands for a fixed input"
         ),
-        ("the names of forward's arguments as keys; {} or None for inputs without dynamic sizes"),
+        ("the names of forward's arguments as keys; None for inputs without dynamic sizes"),
     ),
     "cuda-unknown": Explained(
         (
