@@ -71,7 +71,11 @@ def graph(
     ] = False,
     leak: Annotated[
         bool,
-        Option("--leak", help="memory that the steps of a script leave behind, and the references to it", rich_help_panel=SHOWN),
+        Option(
+            "--leak",
+            help="memory that the steps of a script leave behind, and the references to it",
+            rich_help_panel=SHOWN,
+        ),
     ] = False,
     steps: Annotated[
         int | None,
@@ -164,13 +168,21 @@ def _check_steps(steps: int | None, *, memory: bool, leak: bool, is_script: bool
         least = LEAST_STEPS if leak else 1
         if not (memory or leak) or steps < least:
             why_not = "the first steps are a warm-up, and the last one is not over" if leak else "steps are watched"
-            hint = f"ptexplore graph --{'leak' if leak else 'memory'} --script train.py --steps {LEAK_STEPS}"
+            hint = "ptexplore graph --leak --script train.py --steps 5"
             raise PtexploreError(f"--steps must be {least} or more, with --memory or --leak", why_not, hint, USAGE)
+
+
+# By option: a command whose graph can be shown with it again.
+_ASKING = {
+    "--run": 'ptexplore graph "a.exp().sum()" --run',
+    "--memory": "ptexplore graph --memory --script train.py",
+    "--leak": "ptexplore graph --leak --script train.py",
+}
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """The options that say what is shown, and where it is written."""
+    """The options of the answer and of its files."""
 
     why: tuple[str, ...]
     depth: int | None
@@ -200,7 +212,7 @@ class _Wanted:
         for name, on in (("--run", self.run), ("--memory", self.memory), ("--leak", self.leak)):
             if on and not made[name]:
                 because = "a saved graph has only the answers of its run"
-                hint = f"ptexplore graph {name} --script train.py"
+                hint = _ASKING[name]
                 raise PtexploreError(f"the graph was made without {name}", because, hint, USAGE)
         return self.show(located, lambda _: None)
 
