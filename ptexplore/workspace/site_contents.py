@@ -19,6 +19,7 @@ from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.autograd_graph import LocatedGraph
 from ptexplore.model.compiled import CompileReport
 from ptexplore.model.places import SourceRef
+from ptexplore.model.tensor_layouts import TensorLayouts
 from ptexplore.model.trace import Session, Trace
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.source.python_docs import DocLine
@@ -46,10 +47,11 @@ _LONG = 5000  # lines; a small site omits a longer file even if it has a kernel,
 
 
 class OtherRecordings(Struct, frozen=True):
-    """Recordings for a site that are no traces: files that `compile --save` wrote, and autograd graphs."""
+    """Recordings for a site that are no traces: files that `compile --save` wrote, graphs, and tensors."""
 
     compiles: tuple[str, ...] = ()
     graphs: tuple[LocatedGraph, ...] = ()
+    tensors: tuple[tuple[str, TensorLayouts], ...] = ()  # each with the statements that gave them
 
 
 NOTHING = OtherRecordings()
@@ -73,6 +75,7 @@ class SiteContents:
     docs: Mapping[str, DocLine] = field(default_factory=dict)
     compiles: Sequence[tuple[str, CompileReport]] = ()  # runs of torch.compile, each with the name of its page
     graphs: Sequence[LocatedGraph] = ()
+    tensors: Sequence[tuple[str, TensorLayouts]] = ()
 
 
 def load_traces(files: Sequence[str]) -> list[tuple[str, Trace, Session | None]]:
@@ -138,7 +141,7 @@ def plan_site(
                 path for path in around(reader, trees, of_kernels, overloads=True) if _lines(contents, path) <= _LONG
             }
     owner = {path: names.owner[path][0] for path in sorted(paths)}
-    has_traces = bool(contents.traces or contents.compiles or contents.graphs)
+    has_traces = bool(contents.traces or contents.compiles or contents.graphs or contents.tensors)
     site = Site(settings, trees, apart(paths, source_url), owner, operators, traces=has_traces)
     site.stops = {tour.name_of(stop): stop_url(tour.name_of(stop)) for tour, stop in contents.library.stops()}
     site.notes = _margins(contents, site)

@@ -871,7 +871,7 @@ class Workspace:
         from ptexplore.lookup.link_targets import DefinitionsByName
         from ptexplore.lookup.use_meaning import UseReader
         from ptexplore.source.python_docs import doc_lines
-        from ptexplore.workspace.site_contents import SiteContents, load_compiles, load_traces
+        from ptexplore.workspace.site_contents import NOTHING, SiteContents, load_compiles, load_traces
 
         runtime = self.sources()[0]
         alone = self.tree not in (None, "runtime")
@@ -883,5 +883,8 @@ class Workspace:
         library, marks_by_tree = self.library, self.marks(trees)
         reader = UseReader(DefinitionsByName([indexed.store for indexed in trees]))
         saved, docs = load_traces(traces), doc_lines(torch.tree) if torch is not None else {}
-        runs, graphs = (load_compiles(others.compiles), others.graphs) if others is not None else ([], ())
-        return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, saved, reader, docs, runs, graphs)
+        others = others if others is not None else NOTHING
+        return SiteContents(
+            trees, torch, library, self.folder_pages, marks_by_tree, saved, reader, docs,
+            load_compiles(others.compiles), others.graphs, others.tensors,
+        )  # fmt: skip

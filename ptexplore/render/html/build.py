@@ -186,7 +186,7 @@ def _lookup_apart(workspace: Workspace) -> Lookup:
 
 
 def _counts(contents: SiteContents, site: Site) -> list[str]:
-    saved = len(contents.traces) + len(contents.compiles) + len(contents.graphs)
+    saved = len(contents.traces) + len(contents.compiles) + len(contents.graphs) + len(contents.tensors)
     further = ((len(site.operators), "operators"), (saved, "traces"))
     return [f"{len(site.sources):,} files of source", *(f"{count:,} {kind}" for count, kind in further if count)]
 

@@ -1,4 +1,4 @@
-"""The recordings on a site that are no traces: runs of torch.compile, and autograd graphs."""
+"""The recordings on a site that are no traces: runs of torch.compile, autograd graphs, and tensors in memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeAlias
 from ptexplore.render.html.compiles import Compiles
 from ptexplore.render.html.graphs import GraphPages
 from ptexplore.render.html.output import Output
+from ptexplore.render.html.tensors import TensorPages
 from ptexplore.view.site.site import Site
 from ptexplore.workspace.site_contents import SiteContents
 
@@ -22,9 +23,15 @@ class Recordings:
     def __init__(self, site: Site, out: Output, contents: SiteContents) -> None:
         self._compiles = Compiles(site, out, contents.compiles)
         self._graphs = GraphPages(site, out, contents.graphs)
-        self.listed: Listed = {"torch.compile": self._compiles.listed(), "Autograd graphs": self._graphs.listed()}
+        self._tensors = TensorPages(site, out, contents.tensors)
+        self.listed: Listed = {
+            "torch.compile": self._compiles.listed(),
+            "Autograd graphs": self._graphs.listed(),
+            "Tensors in memory": self._tensors.listed(),
+        }
 
     def write(self) -> None:
         """Write the page of each recording."""
         self._compiles.write()
         self._graphs.write()
+        self._tensors.write()
