@@ -81,7 +81,11 @@ def graph(
     ] = False,
     leak: Annotated[
         bool,
-        Option("--leak", help="what each step of a script leaves behind, and what keeps it", rich_help_panel=SHOWN),
+        Option(
+            "--leak",
+            help="memory that the steps of a script leave behind, and the references to it",
+            rich_help_panel=SHOWN,
+        ),
     ] = False,
     steps: Annotated[
         int | None,
@@ -153,19 +157,27 @@ def _check_shown(*, run: bool, memory: bool, leak: bool) -> None:
 
 def _check_steps(steps: int | None, *, memory: bool, leak: bool, is_script: bool) -> None:
     if leak and not is_script:
-        why_not = "what is left behind is seen over the steps of a script"
+        why_not = "leaks show over the steps of a script"
         raise PtexploreError("--leak needs --script", why_not, "ptexplore graph --leak --script train.py", USAGE)
     if steps is not None:
         least = LEAST_STEPS if leak else 1
         if not (memory or leak) or steps < least:
             why_not = "the first steps are a warm-up, and the last one is not over" if leak else "steps are watched"
-            hint = f"ptexplore graph --{'leak' if leak else 'memory'} --script train.py --steps {LEAK_STEPS}"
+            hint = "ptexplore graph --leak --script train.py --steps 5"
             raise PtexploreError(f"--steps must be {least} or more, with --memory or --leak", why_not, hint, USAGE)
+
+
+# By option: a command whose graph can be shown with it again.
+_ASKING = {
+    "--run": 'ptexplore graph "a.exp().sum()" --run',
+    "--memory": "ptexplore graph --memory --script train.py",
+    "--leak": "ptexplore graph --leak --script train.py",
+}
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """The options that say what is shown, and where it is written."""
+    """The options of the answer and of its files."""
 
     why: tuple[str, ...]
     depth: int | None
@@ -179,7 +191,7 @@ class _Wanted:
     svg: str | None
 
     def show_saved(self, load: str | None, last: str | None) -> int:
-        """Show a graph that was saved or kept. Raises PtexploreError if its run did not make what is asked for."""
+        """Show a graph that was saved or kept. Raises PtexploreError if its run lacks the answer."""
         from ptexplore.workspace.saved_graphs import last_graph, load_graph
 
         if load is None:
@@ -192,8 +204,8 @@ class _Wanted:
         made["--memory"] = session.owners is not None
         for name, on in (("--run", self.run), ("--memory", self.memory), ("--leak", self.leak)):
             if on and not made[name]:
-                because = "a saved graph has only what its run was asked for"
-                hint = f"ptexplore graph {name} --script train.py"
+                because = "a saved graph has only the answers of its run"
+                hint = _ASKING[name]
                 raise PtexploreError(f"the graph was made without {name}", because, hint, USAGE)
         return self.show(located, lambda _: None)
 

@@ -45,6 +45,9 @@ def html(
     graph: Annotated[
         list[str] | None, Option(metavar="EXPR ...", help="run these expressions, and add their autograd graphs")
     ] = None,
+    tensor: Annotated[
+        list[str] | None, Option(metavar="EXPR ...", help="run these statements, and draw their tensors in memory")
+    ] = None,
     notes: Notes = None,
     tree: Tree = None,
     python: Python = None,
@@ -91,7 +94,11 @@ def html(
         if fetch:
             fetch_if_none(workspace)
         graphs = tuple(workspace.graph(typed(asked_for(each, dict(_OF_GRAPH)))) for each in graph or ())
-        others = OtherRecordings(tuple(compiled or ()), tuple(lower or ()), graphs)
+        drawn = tuple(
+            (" ".join(each.split()), workspace.tensors(typed(asked_for(each, {"native": False}))).layouts)
+            for each in tensor or ()
+        )
+        others = OtherRecordings(tuple(compiled or ()), tuple(lower or ()), graphs, drawn)
         written = build_site(workspace, folder, settings, trace or [], others, jobs=jobs, force=force)
     lost = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
     _tell(written, lost, folder)

@@ -191,7 +191,7 @@ class GraphRun(Struct, frozen=True):
 
 
 # Who holds memory. name: a name of yours, or the result. saved: only nodes of the graph. graph: nodes of another graph,
-# which a live tensor leads to. python: another Python object. cycle: objects that only refer to each other. The next
+# which a live tensor leads to. python: another Python object. cycle: a loop of objects. The next
 # collection frees them. node-cycle: a node holds the object, and the graph of the object has this node.
 MemoryOwner = Literal[
     "parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python", "cycle", "node-cycle"

@@ -98,36 +98,36 @@ class Chains:
         self._holders: dict[int, list[tuple[int, str]]] = {}  # by object: the objects that refer to it, and how
         self._roots: dict[int, str] = {}
         self._objects: dict[int, Any] = {}  # the holders, by address
-        self._below: dict[int, set[int]] = {}  # by holder: the objects that it refers to
+        self._items: dict[int, set[int]] = {}  # by holder: the objects that it refers to
         self._covered: set[int] = set()  # objects that have a root
-        tables = (self._holders, self._roots, self._objects, self._below, self._covered, self._variables)
+        tables = (self._holders, self._roots, self._objects, self._items, self._covered, self._variables)
         self._ignored |= set(map(id, tables))
         self._search(targets)
 
     def of(self, target: Any) -> Chain | None:
         """Return the shortest chain to an object: from a root, or from an object without a root; None if alone."""
-        below: dict[int, tuple[int, str]] = {}  # by holder: the object that it refers to, and how
+        referred: dict[int, tuple[int, str]] = {}  # by holder: the object that it refers to, and how
         pending, met, ends = deque([id(target)]), {id(target)}, list[int]()
         while pending:
             number = pending.popleft()
             if number in self._roots or number in self._variables:
                 root = self._roots[number] if number in self._roots else self._variables[number]
-                return self._chain(root, number, target, below)
+                return self._chain(root, number, target, referred)
             holders = self._holders.get(number, ())
-            if number in below and all(holder in met for holder, _ in holders):
+            if number in referred and all(holder in met for holder, _ in holders):
                 ends.append(number)
             for holder, text in holders:
                 if holder not in met:
                     met.add(holder)
-                    below[holder] = number, text
+                    referred[holder] = number, text
                     pending.append(holder)
-        chains = [self._chain(None, number, target, below) for number in ends]
+        chains = [self._chain(None, number, target, referred) for number in ends]
         return next((chain for chain in chains if chain.is_cycle), chains[0] if chains else None)
 
-    def _chain(self, root: str | None, first: int, target: Any, below: Mapping[int, tuple[int, str]]) -> Chain:
+    def _chain(self, root: str | None, first: int, target: Any, referred: Mapping[int, tuple[int, str]]) -> Chain:
         numbers, texts = [first], []
         while numbers[-1] != id(target):
-            number, text = below[numbers[-1]]
+            number, text = referred[numbers[-1]]
             numbers.append(number)
             texts.append(text)
         objects = tuple(target if number == id(target) else self._objects[number] for number in numbers)
@@ -150,7 +150,7 @@ class Chains:
             for holder, item, text in self._referring(current, wanted):
                 self._holders[item].append((id(holder), text))
                 self._objects[id(holder)] = holder
-                self._below.setdefault(id(holder), set()).add(item)
+                self._items.setdefault(id(holder), set()).add(item)
                 following[id(holder)] = holder
                 root = self._root(holder)
                 if root is not None:
@@ -158,7 +158,7 @@ class Chains:
             roots = [h for h in following.values() if id(h) in self._roots or id(h) in self._variables]
             self._cover(roots)
             # The holders of an object that has a root already are not asked for theirs.
-            needed = (holder for number, holder in following.items() if not self._below[number] <= self._covered)
+            needed = (holder for number, holder in following.items() if not self._items[number] <= self._covered)
             current = [holder for holder in needed if id(holder) not in self._covered][:MOST_HOLDERS]
             self._ignored |= {id(current), id(roots)}
 
@@ -169,7 +169,7 @@ class Chains:
             number = pending.pop()
             if number not in self._covered:
                 self._covered.add(number)
-                pending += self._below.get(number, ())
+                pending += self._items.get(number, ())
 
     def _referring(self, items: list[Any], wanted: set[int]) -> Iterator[tuple[Any, int, str]]:
         for holder in _referrers(items):

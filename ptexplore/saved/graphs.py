@@ -44,8 +44,8 @@ def _fits(located: LocatedGraph) -> bool:
     return (
         is_ordered
         and len(located.sources) == len(graph.nodes)
-        and _below(_numbers(session, graph), len(graph.nodes))
-        and _below(storages, len(graph.storages))
+        and _all_less(_numbers(session, graph), len(graph.nodes))
+        and _all_less(storages, len(graph.storages))
     )
 
 
@@ -60,5 +60,5 @@ def _numbers(session: GraphSession, graph: AutogradGraph) -> Iterator[int | None
         yield from session.ran.unfinished
 
 
-def _below(numbers: Iterable[int | None], most: int) -> bool:
+def _all_less(numbers: Iterable[int | None], most: int) -> bool:
     return all(number is None or 0 <= number < most for number in numbers)

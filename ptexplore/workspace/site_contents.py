@@ -20,6 +20,7 @@ from ptexplore.model.autograd_graph import LocatedGraph
 from ptexplore.model.compiled import CompileReport
 from ptexplore.model.places import SourceRef
 from ptexplore.model.rungs import LowerReport
+from ptexplore.model.tensor_layouts import TensorLayouts
 from ptexplore.model.trace import Session, Trace
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.source.python_docs import DocLine
@@ -48,11 +49,12 @@ _LONG = 5000  # lines; a small site omits a longer file even if it has a kernel,
 
 
 class OtherRecordings(Struct, frozen=True):
-    """Recordings for a site that are no traces: files that `compile` and `lower` saved, and autograd graphs."""
+    """Recordings for a site that are no traces: files that `compile` and `lower` saved, graphs, and tensors."""
 
     compiles: tuple[str, ...] = ()
     lowers: tuple[str, ...] = ()
     graphs: tuple[LocatedGraph, ...] = ()
+    tensors: tuple[tuple[str, TensorLayouts], ...] = ()  # each with the statements that gave them
 
 
 NOTHING = OtherRecordings()
@@ -77,6 +79,7 @@ class SiteContents:
     compiles: Sequence[tuple[str, CompileReport]] = ()  # runs of torch.compile, each with the name of its page
     graphs: Sequence[LocatedGraph] = ()
     lowers: Sequence[tuple[str, LowerReport]] = ()  # runs of `lower`, each with the name of its page
+    tensors: Sequence[tuple[str, TensorLayouts]] = ()
 
 
 def load_traces(files: Sequence[str]) -> list[tuple[str, Trace, Session | None]]:
@@ -147,7 +150,7 @@ def plan_site(
                 path for path in around(reader, trees, of_kernels, overloads=True) if _lines(contents, path) <= _LONG
             }
     owner = {path: names.owner[path][0] for path in sorted(paths)}
-    has_traces = bool(contents.traces or contents.compiles or contents.lowers or contents.graphs)
+    has_traces = any((contents.traces, contents.compiles, contents.lowers, contents.graphs, contents.tensors))
     site = Site(settings, trees, apart(paths, source_url), owner, operators, traces=has_traces)
     site.stops = {tour.name_of(stop): stop_url(tour.name_of(stop)) for tour, stop in contents.library.stops()}
     site.notes = _margins(contents, site)

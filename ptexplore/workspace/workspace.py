@@ -904,8 +904,8 @@ class Workspace:
         library, marks_by_tree = self.library, self.marks(trees)
         reader = UseReader(DefinitionsByName([indexed.store for indexed in trees]))
         saved, docs = load_traces(traces), doc_lines(torch.tree) if torch is not None else {}
-        others = others or NOTHING
+        others = others if others is not None else NOTHING
         return SiteContents(
             trees, torch, library, self.folder_pages, marks_by_tree, saved, reader, docs,
-            load_compiles(others.compiles), others.graphs, load_lowers(others.lowers),
+            load_compiles(others.compiles), others.graphs, load_lowers(others.lowers), others.tensors,
         )  # fmt: skip

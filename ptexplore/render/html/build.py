@@ -186,7 +186,7 @@ def _lookup_apart(workspace: Workspace) -> Lookup:
 
 
 def _counts(contents: SiteContents, site: Site) -> list[str]:
-    saved = sum(map(len, (contents.traces, contents.compiles, contents.lowers, contents.graphs)))
+    saved = sum(map(len, (contents.traces, contents.compiles, contents.lowers, contents.graphs, contents.tensors)))
     further = ((len(site.operators), "operators"), (saved, "traces"))
     return [f"{len(site.sources):,} files of source", *(f"{count:,} {kind}" for count, kind in further if count)]
 

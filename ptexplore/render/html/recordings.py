@@ -1,4 +1,4 @@
-"""The recordings on a site that are no traces: runs of torch.compile, of lower, and autograd graphs."""
+"""The recordings on a site that are no traces: runs of torch.compile and of lower, autograd graphs, tensors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ptexplore.render.html.compiles import Compiles
 from ptexplore.render.html.graphs import GraphPages
 from ptexplore.render.html.lowers import Lowers
 from ptexplore.render.html.output import Output
+from ptexplore.render.html.tensors import TensorPages
 from ptexplore.view.site.site import Site
 from ptexplore.workspace.site_contents import SiteContents
 
@@ -24,10 +25,12 @@ class Recordings:
         self._compiles = Compiles(site, out, contents.compiles)
         self._lowers = Lowers(site, out, contents.lowers)
         self._graphs = GraphPages(site, out, contents.graphs)
+        self._tensors = TensorPages(site, out, contents.tensors)
         self.listed: Listed = {
             "torch.compile": self._compiles.listed(),
             "Lowering": self._lowers.listed(),
             "Autograd graphs": self._graphs.listed(),
+            "Tensors in memory": self._tensors.listed(),
         }
 
     def write(self) -> None:
@@ -35,3 +38,4 @@ class Recordings:
         self._compiles.write()
         self._lowers.write()
         self._graphs.write()
+        self._tensors.write()

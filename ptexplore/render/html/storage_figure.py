@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.notes.storage_drawing import StorageDrawing
-from ptexplore.view.tensor.strip import BETWEEN, StripRow
+from ptexplore.view.tensor.strip import BETWEEN, Strip, StripRow
 
 
 def storage_figure(picture: StorageDrawing) -> str:
     """Returns the HTML of a drawing. A cell that a tensor reaches is marked, and has the index that leads to it."""
-    tables = "".join(_table(row) for row in picture.strip().rows if isinstance(row, StripRow))
+    tables = cell_tables(picture.strip())
     facts = "".join(
         f"<li><code>{escaped(layout.name)}</code> {escaped(layout.facts)}</li>" for layout in picture.layouts
     )
@@ -17,6 +17,13 @@ def storage_figure(picture: StorageDrawing) -> str:
     return (
         f'<figure class="storage"><div class="drawn" tabindex="0" role="region" aria-label="{words}">'
         f"{tables}</div><ul class=facts>{facts}</ul></figure>\n"
+    )
+
+
+def cell_tables(drawn: Strip) -> str:
+    """Returns the rows of a strip as tables. Cells that were left out are said to be."""
+    return "".join(
+        _table(row) if isinstance(row, StripRow) else f"<p class=facts>{escaped(row.text)}</p>" for row in drawn.rows
     )
 
 

@@ -41,6 +41,11 @@ class FoldedCells:
 
     count: int
 
+    @property
+    def text(self) -> str:
+        """The number of the cells in words."""
+        return f"{SHORTENED} {self.count:,} more cell{'s' * (self.count != 1)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Strip:
@@ -56,7 +61,7 @@ class Strip:
             if number:
                 yield ()
             if isinstance(row, FoldedCells):
-                yield (Span(f"{SHORTENED} {row.count:,} more cell{'s' * (row.count != 1)}", "dim"),)
+                yield (Span(row.text, "dim"),)
                 continue
             numbers = [str(row.first + cell) for cell in range(row.count)]
             yield (Span(f"{HEADING:<{self.names}}{'  '.join(['', *map(self._cell, numbers)])}".rstrip(), "dim"),)
