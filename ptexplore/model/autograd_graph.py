@@ -258,7 +258,7 @@ class LeftMemory(Struct, frozen=True, omit_defaults=True):
     name: str  # what leads to one of them: `history[0]`; empty if unknown
     bytes: Count  # their sum
 
-    steps: tuple[Count, ...]  # for each storage: the step that made it
+    steps: tuple[Count, ...]  # for each storage: the number of its step
     chain: tuple[ChainLink, ...] = ()  # from a root to the tensor or node; () if unknown
     has_root: bool = True  # whether the chain begins at a variable
 

@@ -26,8 +26,7 @@ class JudgedSolution:
     """How many of the cases a solution got right, and what it printed.
 
     `raised` is the error that ended it. `died`: "late" if its time was over, "silent" if it ended without a word, or
-    the signal that killed it. `rules_of` is the release whose rules gave the answers, if this machine cannot run what
-    the exercise is about; else "".
+    the signal that killed it. `rules_of` is the release whose rules gave the answers, or "" if torch itself did.
     """
 
     torch: str

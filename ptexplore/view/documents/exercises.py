@@ -63,7 +63,7 @@ class JudgedDocument(Struct, frozen=True):
     raised: str  # the error that ended the solution, or ""
     died: str  # "late", "silent" or a signal, if its process ended early; else ""
     printed: str  # what the solution printed
-    rules_of: str  # the release whose rules gave the answers, if this machine cannot run the real thing; else ""
+    rules_of: str  # the release whose rules gave the answers; "" if torch itself did.
 
 
 def exercise_list_document(known: Mapping[str, Exercise], progress: ReadingProgress) -> ExerciseListDocument:

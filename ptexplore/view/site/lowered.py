@@ -23,7 +23,7 @@ class OperatorsOnPage(Struct, frozen=True):
 
 
 class LinkedRow(Struct, frozen=True):
-    """Operators that belong together: those of one operator on all rungs, or those of one line. One cell a rung."""
+    """The operators of one line, or one operator and those made of it: a cell for each rung."""
 
     place: PagePlace | None
     text: str  # your line, or why there is none; "" if it is the line of the row above
@@ -39,7 +39,7 @@ class LinkedRungs(Struct, frozen=True):
 
 
 class LoweredOnPage(Struct, frozen=True):
-    """Everything that the page of one run shows. It names no folder of the machine that made the run."""
+    """The content of the page of a run. Folders of the machine that made the run are not in it."""
 
     page: CompilePage
     linked: LinkedRungs | None  # by torch's own links
