@@ -70,6 +70,7 @@ def words(row: str) -> list[str]:
     return [word for word in row.split() if ".py" not in word]
 
 
+@pytest.mark.words
 def test_the_first_screen_has_modules_functions_and_backward(command: InProcess, script: Path, tmp_path: Path) -> None:
     saved = tmp_path / "small.trace"
     rows = screen(command, "--script", str(script), "--save", str(saved))
@@ -110,7 +111,7 @@ def test_an_operator_has_a_row_for_each_way_that_its_calls_went(command: InProce
 
 def test_a_program_without_time_for_stepping_says_so(command: InProcess, script: Path) -> None:
     result = command("trace", "--script", str(script), "--native-budget", "0", "--json")
-    assert result.data["captured"]["reason"]["text"] == "--native-budget 0 leaves no instructions to step"
+    assert result.data["captured"]["reason"]["code"] == "no-budget"
 
 
 TRANSFORMED = """\
@@ -181,13 +182,14 @@ for _ in range(30):
 """
 
 
+@pytest.mark.words
 @pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
 def test_a_call_of_each_kind_is_stepped(command: InProcess, tmp_path: Path) -> None:
     file = tmp_path / "loop.py"
     file.write_text(LOOP, encoding="utf-8")
     document = json.loads(command("trace", "--script", str(file), "--json").out)
-    (finding,) = [found["text"] for found in document["findings"] if found["kind"] == "stepped"]
-    assert finding.startswith("3 of 3 kinds of operator calls and nodes were stepped, one call of each")
+    (told,) = [found["told"] for found in document["findings"] if found["kind"] == "stepped"]
+    assert (told["code"], told["kinds"], told["all_kinds"]) == ("kinds-stepped", 3, 3)
     assert document["captured"]["native"]
     routes = document["program"]["routes"]
     assert [route["represented"] for route in routes] == [0, 1, 2]
@@ -259,6 +261,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.words
 def test_a_process_that_a_script_spawns_finds_the_script(
     command: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +299,7 @@ def wait_for(done: Callable[[], bool], child: subprocess.Popen[str]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.words
 def test_a_script_that_takes_too_long_tells_what_it_did(command: InProcess, tmp_path: Path) -> None:
     file = tmp_path / "slow.py"
     file.write_text("import torch, time\ntorch.ones(3) + 1\ntime.sleep(600)\n", encoding="utf-8")
@@ -337,6 +341,7 @@ torch.vmap(Square.apply)(a).sum().backward()
 """
 
 
+@pytest.mark.words
 def test_twice_says_whether_recording_changed_anything(command: InProcess, script: Path, tmp_path: Path) -> None:
     with script.open("a", encoding="utf-8") as file:  # a module with random numbers of its own, which nobody seeds
         file.write("import numpy\nprint(numpy.random.rand())\n")
@@ -380,6 +385,7 @@ print("at its end")
 """
 
 
+@pytest.mark.words
 def test_a_script_that_compiles_runs_to_its_end(compiler_command: InProcess, tmp_path: Path) -> None:
     """Thousands of frames run through torch's frame evaluation while the profile function looks at each.
 
@@ -431,6 +437,7 @@ train(Net(256))
 """
 
 
+@pytest.mark.words
 def test_rows_add_up_and_what_is_opened_is_the_costliest(command: InProcess, tmp_path: Path) -> None:
     file, saved = tmp_path / "training.py", tmp_path / "training.trace"
     file.write_text(LOOP_OF_TRAINING, encoding="utf-8")
