@@ -70,9 +70,9 @@ class Chain:
 
     root: str  # the name of the root; for an object without a root its class
     objects: tuple[Any, ...]
-    texts: tuple[str, ...]  # for each object except the first, how the one before it refers to it
-    has_root: bool = True  # whether it begins at a root.
-    is_cycle: bool = False  # whether its last object holds the first one through `grad_fn`; then it has no root.
+    texts: tuple[str, ...]  # the references between the objects, in order.
+    has_root: bool = True  # whether it begins at a root
+    is_cycle: bool = False  # whether it has no root, but the first object is held by the last one through `grad_fn`
 
     def text(self) -> str:
         """Return the chain as Python code if it can be written so, otherwise with words."""

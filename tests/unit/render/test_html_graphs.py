@@ -1,4 +1,4 @@
-"""The page of an autograd graph: each box leads to the row of its node, and all names are text."""
+"""The pages of autograd graphs and of tensors: each box leads to the row of its node, and all names are text."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from ptexplore.model.autograd_graph import (
 )
 from ptexplore.model.place_reasons import NotLookedUp
 from ptexplore.model.places import SourceRef
+from ptexplore.model.tensor_layouts import ConcludedTensor, MemoryBlock, PlacedTensor, SeenTensor, TensorLayouts
 from ptexplore.model.trace import ResultInfo, TorchInfo
 from ptexplore.render.html.flowchart import chart
 from ptexplore.render.html.graphs import GraphPages
 from ptexplore.render.html.output import Output
+from ptexplore.render.html.tensors import TensorPages
 from ptexplore.view.graph.page import flow_of
 from ptexplore.view.site.site import Settings, Site
 
@@ -80,3 +82,22 @@ def test_a_graph_with_too_many_edges_has_no_drawing() -> None:
     assert len(flow_of(many)) == 41
     assert chart(flow_of(many), {}) == ""
     assert chart((), {}) == ""
+
+
+def test_the_page_of_tensors_has_their_cells(tmp_path: Path) -> None:
+    seen = SeenTensor(
+        "a<b>", "Tensor", 0, "float32", "cpu", "strided", 4, (2, 2), (1, 2), 1, 0, (), is_conj=False, is_neg=False,
+        is_nested=False, requires_grad=False, is_leaf=True,
+    )  # fmt: skip
+    block = MemoryBlock((0,), 20, "cpu", True, 4, ("float32",), (PlacedTensor(0, (2, 2), (1, 2), 1),))
+    layouts = TensorLayouts("2.13.0", (block,), (ConcludedTensor(seen, ()),), ())
+    site, out = Site(Settings("Drawn", "core"), [], {}, {}, {}, traces=True), Output(tmp_path)
+    out.begin()
+    pages = TensorPages(site, out, [("f(a < b)", layouts)])
+    pages.write()
+    out.finish()
+    page = (tmp_path / pages.listed()[0][1]).read_text(encoding="utf-8")
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", page.partition("</figure>")[0]) == ["", "0,0", "1,0", "0,1", "1,1"]
+    assert "a&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert "ptexplore tensor &#39;f(a &lt; b)&#39;" in page
