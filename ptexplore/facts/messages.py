@@ -41,6 +41,12 @@ MEMORY_NUMBERS = (
         rf" already allocated; (?P<free>{_SIZE}) free; (?P<reserved>{_SIZE}) (?:reserved|cached)"
     ),
 )
+# Causes of messages that the interpreter makes. torch has the same words for code that it interprets (Dynamo).
+INTERPRETERS = frozenset((
+    "no-length", "argument-missing", "arguments-too-many", "argument-unexpected", "value-called", "value-indexed",
+    "value-iterated", "unpacked-number", "list-index", "file-not-found", "folder-given", "module-missing", "operands",
+    "backward-of-object", "checkpoint-key", "optimizer-state-key", "state-dict-as-module", "pipe-broken",
+))  # fmt: skip
 MESSAGES = (
     *OF_KERNELS,
     *OF_MISSING,

@@ -441,6 +441,7 @@ class Workspace:
 
         Raises PtexploreError if the text has no words.
         """
+        from ptexplore.facts.messages import INTERPRETERS
         from ptexplore.resolve.error_message import (
             first_paragraph,
             has_words,
@@ -454,7 +455,7 @@ class Workspace:
             hint = "paste the error's message, or the whole traceback"
             raise PtexploreError("there is no message to explain", "the text has no words", hint)
         message = read_message(self.lookup, self.runtime.version, text)
-        if names_its_line(message):
+        if names_its_line(message) or (message.cause is not None and message.cause.code in INTERPRETERS):
             return message
         raised_in = message.innermost.source.path if message.innermost is not None else None
         is_pythons = is_raised_elsewhere(message, message.exception)

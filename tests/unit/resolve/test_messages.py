@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ptexplore.facts.messages import MESSAGES
+from ptexplore.facts.messages import INTERPRETERS, MESSAGES
 from ptexplore.facts.messages_of_kinds import OF_KINDS
 from ptexplore.resolve.causes import MEMORY_FULL, MEMORY_SPLIT, cause_of
 from ptexplore.view.words.causes import ENGLISH, explained
@@ -1115,6 +1115,11 @@ def test_a_printed_line_is_of_one_row(cause: str) -> None:
 def test_no_row_recognises_the_error_of_another(name: str) -> None:
     first, *others = causes_in(text_of(RAISING[name][0]))
     assert set(others) <= WITHIN.get(first, set()) | KINDS
+
+
+def test_what_the_interpreter_writes_has_no_place_in_torch() -> None:
+    rows = {row.cause: row for row in MESSAGES}
+    assert all(not rows[cause].sources for cause in INTERPRETERS)
 
 
 def test_every_cause_has_its_words_and_its_values() -> None:
