@@ -309,7 +309,8 @@ def _start(
 def _compile_probe() -> None:
     """Compile the probe's modules for this Python if one is newer than all that is compiled.
 
-    The probe writes no compiled file, for the sake of your folders. Without this, each run would compile the modules again (0.1 s).
+    The probe writes no compiled file, for the sake of your folders. Without this, each run would compile the modules
+    again (0.1 s).
     """
     folder = PROBE.parent
     with contextlib.suppress(OSError):

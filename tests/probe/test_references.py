@@ -47,6 +47,7 @@ class Trainer:
 
 class Slotted:
     __slots__ = ("held",)
+    held: Any
 
 
 @dataclass
