@@ -178,11 +178,12 @@ def _left_row(part: LeftMemory, watched: MemoryWatch) -> MemoryRow:
         when = says.LEFT_EACH
     else:
         when = says.LEFT_IN.format(steps=", ".join(map(str, sorted(counts))))
-    further = [f"{storages} {says.sizes_text(part.sizes, part.dtype) if part.sizes is not None else ''}".rstrip()]
-    further[0] += f", {when}"
+    sizes = says.sizes_text(part.sizes, part.dtype) if part.sizes is not None else ""
+    example = says.FOR_EXAMPLE.format(sizes=sizes) if sizes and len(part.steps) > 1 else sizes
+    further = [", ".join(filter(None, (storages, example, when)))]
     if part.chain:
         further.append(_chain(part))
-    elif not part.name:
+    elif not part.name and not part.node:
         further.append(says.NO_CHAIN)
     if part.made is not None:
         form = says.NODE_MADE if part.node else says.MEMORY_MADE

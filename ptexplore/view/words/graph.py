@@ -113,6 +113,7 @@ WATCHED = "watched over {steps}"
 LEFT = "memory of finished steps that is still alive (the first two steps do not count: they set up lasting memory)"
 NOTHING_LEFT = "no step left memory behind"
 KEPT_BY, ALLOCATED_BY = "kept by", "allocated by"  # columns
+FOR_EXAMPLE = "for example {sizes}"
 LEFT_ONCE = "made in step {step} only"
 LEFT_SINCE = "made in steps {first} to {last}: earlier ones are gone, so it may be a window that does not grow"
 LEFT_EACH = "each step leaves as many"
