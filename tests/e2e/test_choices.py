@@ -109,7 +109,7 @@ def attended(command: InProcess, name: str) -> Result:
 @pytest.mark.words
 @pytest.mark.parametrize(
     ("name", "in_words"),
-    [("dropout", "check_for_dropout() false: dropout_p is not 0"), ("mask", "the mask requires grad")],
+    [("dropout", "check_for_dropout() false, dropout_p is not 0"), ("mask", "the mask requires grad")],
 )
 def test_attention_says_in_words_why_it_chooses(command: InProcess, name: str, in_words: str) -> None:
     shown = row(attended(command, name), "select_sdp_backend_cpp")

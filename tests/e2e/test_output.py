@@ -141,7 +141,7 @@ def test_wrong_usage_is_exit_2(cli: Cli, arguments: tuple[str, ...]) -> None:
 
 
 def test_json_is_one_document_with_a_format(command: InProcess) -> None:
-    formats = {("trace", "a + b"): 5, ("op", "add.Tensor"): 1, ("op", "add"): 1, ("doctor",): 1}
+    formats = {("trace", "a + b"): 6, ("op", "add.Tensor"): 1, ("op", "add"): 1, ("doctor",): 1}
     for arguments, number in formats.items():
         result = command(*arguments, "--json")
         assert result.code == 0, result

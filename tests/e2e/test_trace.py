@@ -187,7 +187,7 @@ def test_every_located_line_holds_the_name(traced: tuple[Case, Result, Cli]) -> 
 def test_the_form_holds(traced: tuple[Case, Result, Cli]) -> None:
     case, result, _ = traced
     trace = result.data
-    assert trace["format"] == 5
+    assert trace["format"] == 6
     assert trace["expression"] == case.arguments[0]
     assert trace["torch"]["version"] == torch_version()
     assert all(set(bound) == {"name", "description", "how"} for bound in trace["bound"])
