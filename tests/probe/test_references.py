@@ -12,12 +12,14 @@ import itertools
 import logging
 import logging.handlers
 import queue
+import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -387,6 +389,15 @@ def test_what_only_c_holds_has_no_root() -> None:
 
 
 def test_garbage_is_what_the_collector_would_free() -> None:
+    """In a process of its own: objects of other tests must not become garbage between the two looks."""
+    code = "from tests.probe.test_references import compare_garbage; compare_garbage()"
+    repository = Path(__file__).resolve().parents[2]
+    ended = subprocess.run([sys.executable, "-c", code], cwd=repository, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+def compare_garbage() -> None:
+    """Plant garbage, and compare it with what the collector frees."""
     gc.collect()
     gc.disable()
     try:
