@@ -312,6 +312,8 @@ def _compile_probe() -> None:
     The probe writes no compiled file, for the sake of your folders. Without this, each run would compile the modules
     again (0.1 s).
     """
+    if sys.dont_write_bytecode:  # you asked Python to write no compiled files
+        return
     folder = PROBE.parent
     with contextlib.suppress(OSError):
         compiled = _newest(folder / "__pycache__", f".{sys.implementation.cache_tag}.pyc")
