@@ -545,9 +545,10 @@ class WhatWasCompiled(TraceRemark, frozen=True):
 
 
 class OutsideOperators(TraceRemark, frozen=True):
-    """The time outside of operators and data loaders, for each operator call."""
+    """The time outside of operators and data loaders, for each operator call; `at_most`: it is a bound."""
 
     each: str
+    at_most: bool
 
 
 class OpenedPart(TraceRemark, frozen=True):
@@ -714,6 +715,14 @@ class Waited(TraceRemark, frozen=True):
 
     waited: str
     of: str
+
+
+class PythonWasSlower(TraceRemark, frozen=True):
+    """How much longer Python's own instructions may take while they are recorded, and how much of the run they are."""
+
+    release: str
+    times: float
+    outside: str
 
 
 class OperatorsCalled(TraceRemark, frozen=True):

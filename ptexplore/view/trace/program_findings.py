@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ptexplore.facts import layouts
+from ptexplore.facts.recorded_python import slower_python
 from ptexplore.facts.value_reads import LISTS, READS
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import CalledFrom
@@ -43,10 +44,13 @@ class ProgramFinding:
     weighed: Weighed
     place: str | None = None
     profiled: int = 0  # how many recorded calls are in it, to each of which torch's profiler added time
+    is_bound: bool = False  # its time may be shorter, by a part that is not known
 
 
-def findings_of(program: Program, run: Run, columns: tuple[Column, ...]) -> tuple[ScreenRow, ...]:
+def findings_of(program: Program, python: str, run: Run, columns: tuple[Column, ...]) -> tuple[ScreenRow, ...]:
     """Returns a heading and a row for each finding, the costliest first; () if there is none.
+
+    `python` is the version that ran the program.
 
     If the time of the run is only a bound, no share is known, and so no finding.
     """
@@ -55,7 +59,7 @@ def findings_of(program: Program, run: Run, columns: tuple[Column, ...]) -> tupl
     events = _events_of(program)
     recorded = sum(row.calls * events[program.routes[row.route].kind] for row in program.calls)
     whole = max(run.whole.cost - program.profiling * recorded, 1)
-    known = [*_by_line(program, events), *_loading(run.whole), *_outside(program, run.whole)]
+    known = [*_by_line(program, events), *_loading(run.whole), *_outside(program, run.whole, python)]
     timed = [(each, program.profiling * each.profiled) for each in known]
     shown = sorted(
         ((each, added) for each, added in timed if each.weighed.cost - (1 + ERROR_SHARE) * added >= LEAST * whole),
@@ -71,7 +75,7 @@ def _row(finding: ProgramFinding, added: int, whole: int, columns: tuple[Column,
     If the time is not known without the profiler's part, it is a bound, and has no share.
     """
     cost = finding.weighed.cost - added
-    is_known = ERROR_SHARE * added <= KNOWN * cost
+    is_known = ERROR_SHARE * added <= KNOWN * cost and not finding.is_bound
     weighed = replace(finding.weighed, cost=cost if is_known else int(cost + ERROR_SHARE * added))
     texts = cells(columns, weighed, *(() if weighed.calls else ("calls",)))
     if not is_known:
@@ -153,19 +157,26 @@ def _loading(whole: Part) -> Iterator[ProgramFinding]:
         yield ProgramFinding(beside.DataLoading(), total(loaders))
 
 
-def _outside(program: Program, whole: Part) -> Iterator[ProgramFinding]:
+def _outside(program: Program, whole: Part, python: str) -> Iterator[ProgramFinding]:
     """Yields the time outside of operators, data loaders and the compiler: Python, for the most part.
 
-    Recording is subtracted by an estimate. A time that is shorter than recording took is left out.
+    Recording is subtracted by an estimate. A time that is shorter than recording took is left out. If Python runs
+    slower while it is recorded, the time is a bound.
     """
     if program.elsewhere is not None:
         return
+    outside = time_outside(whole)
+    if outside.operators >= ENOUGH and outside.cost > program.overhead - program.folding:
+        each = max(outside.cost // outside.operators - program.profiling, 0)
+        is_bound = slower_python(python) is not None
+        told = beside.OutsideOperators(each=seconds(each), at_most=is_bound)
+        yield ProgramFinding(told, outside, profiled=outside.operators, is_bound=is_bound)
+
+
+def time_outside(whole: Part) -> Weighed:
+    """Returns the time of a run outside of operators, data loaders and the compiler, and the number of operators."""
     held = list(without([whole], lambda part: part.kind in _APART))
     apart = outermost([whole], lambda part: part.kind in _APART)
     other = sum(part.cost for part in apart if part.kind not in APART)
     own = total(own for part in held for own in part.own)
-    outside = whole.cost - other - own.cost
-    if own.operators >= ENOUGH and outside > program.overhead - program.folding:
-        each = max(outside // own.operators - program.profiling, 0)
-        told = beside.OutsideOperators(each=seconds(each))
-        yield ProgramFinding(told, Weighed(cost=outside, operators=own.operators), profiled=own.operators)
+    return Weighed(cost=whole.cost - other - own.cost, operators=own.operators)

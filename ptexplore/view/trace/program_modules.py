@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from ptexplore.facts.recorded_python import slower_python
 from ptexplore.model import trace_remarks as says
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import BudgetSpent, KindsStepped, TreeEnds
@@ -19,12 +20,13 @@ from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.modules import AroundParts, modules_view, saved_for_backward
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import Options, TraceView
-from ptexplore.view.trace.program_findings import findings_of
+from ptexplore.view.trace.program_findings import findings_of, time_outside
 from ptexplore.view.trace.program_parts import calls_python, kernels, operator_kinds, program_run, times_elsewhere
 
 ROWS = 84  # a program's first screen has a hundred lines, with the text around the table
 TWICE = "twice"  # the kind of finding which says that a second run did the same
 WAITED = 0.2  # from this share of a run on, the waiting time is shown
+NOTABLE = 0.1  # the smallest part of a run that may be too long for it to be said
 KERNELS = 3  # kernels that the line about a device names
 MORE_BUDGET: Mapping[TracedName, str] = {"script": "--native-budget N", "block": "record(native_budget=N)"}
 
@@ -33,7 +35,7 @@ def program_modules(trace: Trace, options: Options, session: Session | None) -> 
     """Returns the parts of a program, with the facts about its run."""
     program = trace.recorded
     run = program_run(trace, session)
-    further_rows = findings_of(program, run, columns_of(run)) if options.opened is None else ()
+    further_rows = findings_of(program, trace.torch.python, run, columns_of(run)) if options.opened is None else ()
     around = AroundParts(
         most=ROWS - len(further_rows),
         further_rows=further_rows,
@@ -62,6 +64,7 @@ def _facts(trace: Trace, program: Program, run: Run) -> Iterator[TraceRemark]:
         waited = program.wall - program.processor
         if program.processor and waited > WAITED * program.wall:
             yield says.Waited(waited=seconds(waited), of=seconds(program.wall))
+        yield from _slower_python(trace, whole)
     different = len({program.kinds[number].name for number in operator_kinds(program)})
     count = whole.operators
     of_one = says.CallsOfOperator(count=count)
@@ -87,6 +90,13 @@ def _one_run(program: Program, whole: Part, *, with_imports: bool) -> TraceRemar
         apart=tuple(apart),
         recording="" if is_off else seconds(max(program.overhead - program.folding, 0)),
     )
+
+
+def _slower_python(trace: Trace, whole: Part) -> Iterator[TraceRemark]:
+    """Says how much of the run may be too long, because Python runs slower while it is recorded."""
+    slower, outside = slower_python(trace.torch.python), time_outside(whole).cost
+    if slower is not None and not whole.at_most and outside * (1 - 1 / slower.times) >= NOTABLE * whole.cost:
+        yield says.PythonWasSlower(release=slower.release, times=slower.times, outside=seconds(outside))
 
 
 def on_device(program: Program) -> Iterator[TraceRemark]:

@@ -143,7 +143,7 @@ ENGLISH: Catalogue = {
     says.CopiesBy: "{call} copies {size}",
     says.DataLoading: "loading data",
     says.WhatWasCompiled: "graphs, breaks and recompilations",
-    says.OutsideOperators: "outside operators: {each} a call",
+    says.OutsideOperators: "outside operators: {at_most#at most |}{each} a call",
     says.OpenedPart: "{name}[ in {inside}]: {time} of {of}; shares are of these {time}",
     says.OtherMatches: "the costliest with this name; others: {others}",
     says.OtherMatch: "{name}[ in {inside}][ {cost}]",
@@ -198,6 +198,10 @@ ENGLISH: Catalogue = {
     says.Waited: (
         "the program waited, for example for other programs or a disk, and the times include this: none of its threads "
         "ran for {waited} of {of}, imports and recording included"
+    ),
+    says.PythonWasSlower: (
+        "Python {release} runs Python code up to {times} times slower while it is recorded (3.12 does not); at most "
+        "{outside} of the time are Python code"
     ),
     says.OperatorsCalled: "{calls}{inner#, without calls made by operators|}[; {saved}]",
     says.CallsOfDifferent: "{count} calls of {few} different operators",

@@ -61,7 +61,17 @@ def test_what_recording_took_is_in_no_row_and_no_row_has_less_than_what_is_insid
 
 @pytest.mark.words
 def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> None:
-    trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
+    trace = Trace(
+        "--script net.py",
+        (),
+        TorchInfo("2.99.0"),
+        (),
+        Captured(),
+        ResultInfo(),
+        (),
+        (),
+        program=program(),
+    )
     rows = of_parts(view(trace, Options(view="modules")))
     names = [row.name.partition("  ")[0] for row in rows]
     inside = ["net", "a", "relu", "b", "the rest: Python", "compiled", "torch's own threads", "the rest: Python"]
@@ -152,7 +162,17 @@ def test_nodes_of_backward_that_lose_their_rows_are_among_the_rest() -> None:
 
 @pytest.mark.words
 def test_operators_that_call_each_other_by_way_of_python_take_no_longer_than_the_run() -> None:
-    trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
+    trace = Trace(
+        "--script net.py",
+        (),
+        TorchInfo("2.99.0"),
+        (),
+        Captured(),
+        ResultInfo(),
+        (),
+        (),
+        program=program(),
+    )
     page = view(trace, Options(view="operators"))
     (relu,) = (row for row in page.table if row.name == "relu")
     assert relu.cells[0] == "1.6 us", "1000 and 300, and of nine calls in one another the 300 in which no Python ran"
@@ -262,12 +282,18 @@ def of_parts(page: TraceView) -> tuple[ScreenRow, ...]:
 
 
 def shown(
-    paths: tuple[CallPath, ...], calls: tuple[OperatorCalls, ...], profiling: int = 0, **options: object
+    paths: tuple[CallPath, ...],
+    calls: tuple[OperatorCalls, ...],
+    profiling: int = 0,
+    python: str = "",
+    **options: object,
 ) -> TraceView:
     kinds = (OperatorKind("op", "aten::linear"), OperatorKind("op", "aten::relu"), OperatorKind("op", "aten::item"))
     routes = (*(OperatorRoute(number, 0) for number in range(3)), OperatorRoute(2, 0, table="Tensor", method="item"))
     made = Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, paths[0].time, 0, profiling=profiling)
-    trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=made)
+    trace = Trace(
+        "--script net.py", (), TorchInfo("2.99.0", python=python), (), Captured(), ResultInfo(), (), (), program=made
+    )
     return view(trace, Options(view="modules", **options))  # type: ignore[arg-type]
 
 
@@ -289,6 +315,23 @@ def test_findings_are_what_costs_a_hundredth_of_the_run_each_with_your_line() ->
     ]
     assert shown(paths, calls, opened="train").table[-1].level == 1, "they are about the whole run"
     assert not any(row.heading for row in shown(paths, calls, opened="train").table)
+
+
+@pytest.mark.parametrize(
+    ("python", "is_slower"), [("3.10.13", True), ("3.11.7", True), ("3.12.1", False), ("3.14.0", False), ("", False)]
+)
+def test_time_of_python_is_a_bound_where_python_runs_slower_while_it_is_recorded(python: str, is_slower: bool) -> None:
+    paths = (CallPath("program", "program", 1, 100_000), CallPath("user", "train", 1, 90_000, parent=0, file="net.py"))
+    calls = (OperatorCalls(1, LINEAR, 0, 1_000, 40_000),)
+    page = shown(paths, calls, python=python)
+    (finding,) = [row for row in page.table if row.name.startswith("outside operators")]
+    assert (finding.cells[0], finding.share) == (("≤60 us", None) if is_slower else ("60 us", 0.6))
+    assert len(page.facts) - len(shown(paths, calls).facts) == is_slower
+
+
+def test_a_run_of_operators_says_nothing_of_a_slower_python() -> None:
+    ran = (CallPath("program", "program", 1, 100_000),), (OperatorCalls(0, LINEAR, 0, 9, 95_000),)
+    assert len(shown(*ran, python="3.11.7").facts) == len(shown(*ran).facts)
 
 
 def test_a_finding_is_without_what_the_profiler_added_or_a_bound_without_a_share() -> None:
