@@ -24,6 +24,7 @@ class RecordedCall(NamedTuple):
     parent: int | None  # the number of the event around it, which comes earlier
     time: int  # nanoseconds
     thread: int = 0
+    elements: int = 0  # about how many elements its inputs have
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,10 @@ class CallTree:
                 pending += self.inside[number]
 
     def chosen(self, matched: Mapping[int, int], within: Iterable[int] | None = None) -> list[ChosenCall]:
-        """Return the costliest call of each kind, the costliest kind first.
+        """Return the largest call of each kind, the costliest kind first.
 
-        They are the outermost calls, among all calls or among those in `within`, that are certain.
+        They are the outermost calls, among all calls or among those in `within`, that are certain. Sizes choose among
+        the calls of a kind, not times, so that each run of the same command chooses the same call.
         """
         whole = sum(self.calls[number].time for number in self._from_python()) or 1
         kinds: dict[int, list[int]] = {}
@@ -113,9 +115,9 @@ class CallTree:
                 pending += reversed(self.inside[number])
         out = []
         for calls in kinds.values():
-            costliest = max(calls, key=lambda number: self.calls[number].time)
+            largest = max(calls, key=lambda number: self.calls[number].elements)
             share = sum(self.calls[number].time for number in calls) / whole
-            out.append(ChosenCall(costliest, matched[costliest], share))
+            out.append(ChosenCall(largest, matched[largest], share))
         return sorted(out, key=lambda choice: -choice.share)
 
     def overloads(self) -> Iterator[str]:

@@ -317,7 +317,19 @@ class _Runs:
 def _as_call(event: EventData) -> RecordedCall:
     """Returns an event of the profiler as a call: an operator call has a name."""
     op = event["name"] or "" if event["type"] == "op" else ""
-    return RecordedCall(op, event.get("overload"), event["parent"], event["time"], event["thread"])
+    elements = sum(map(_elements, event.get("inputs", ())))
+    return RecordedCall(op, event.get("overload"), event["parent"], event["time"], event["thread"], elements)
+
+
+def _elements(value: Any) -> int:
+    """Returns how many elements a recorded input has; for a list of numbers, which may be sizes, their product."""
+    if isinstance(value, dict):
+        return math.prod(value["sizes"])
+    if not isinstance(value, list) or not value:
+        return 0
+    if all(isinstance(item, int) for item in value):
+        return math.prod(value)
+    return sum(map(_elements, value))
 
 
 def stepped_part(name: Literal["forward", "backward", "operator"], steps: Steps) -> SentStepsData:
@@ -390,7 +402,7 @@ def _operator_call(
 
 
 def _one_of_each_kind(runs: _Runs, beyond: Limit) -> tuple[_Once, list[_Part]] | None:
-    """Step one operator call of each kind, the costliest. Returns None if no call is certain.
+    """Step one operator call of each kind, the largest. Returns None if no call is certain.
 
     Each call has an equal part of the instructions. Calls that need more share the rest. If such a call calls further
     operators, the operators that it did not reach are stepped instead.

@@ -43,9 +43,11 @@ def test_a_call_that_came_through_none_is_not_matched() -> None:
     assert told.matched(["mm", "sum", "sum", "sum"], ALL) == {}
 
 
-def test_the_costliest_call_of_each_kind_is_chosen_the_costliest_kind_first() -> None:
-    told = tree(("mm", None, 5), ("mul.Tensor", None, 4), ("mm", None, 7), ("mul.Tensor", None, 1), ("sum", None, 3),
+def test_the_largest_call_of_each_kind_is_chosen_the_costliest_kind_first() -> None:
+    """The slower `mul` is not chosen: times differ from run to run."""
+    told = tree(("mm", None, 5), ("mul.Tensor", None, 1), ("mm", None, 7), ("mul.Tensor", None, 4), ("sum", None, 3),
                 ("mul.Tensor", 4, 2))  # fmt: skip
+    told.calls[2] = told.calls[2]._replace(elements=9)
     matched = {number: number + 1 for number in range(6)}
     chosen = told.chosen(matched)
     assert [(one.call, one.reached, one.share) for one in chosen] == [(2, 3, 0.6), (1, 2, 0.25), (4, 5, 0.15)]
