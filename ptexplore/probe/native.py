@@ -74,6 +74,7 @@ ENTRY = b"_ZN2at4_ops%d%s4callE"  # the Itanium ABI's name of at::_ops::X::call,
 APPLY = b"_ZN%s5applyE"  # and of the `apply` of a node's class
 GENERATED = "torch::autograd::generated::"  # a node's name leaves this out
 CALLED = 64  # the first called operator is looked for among so many
+DIGITS = 10**15  # added to nanoseconds, which are fewer
 MOST_KINDS = 40  # kinds of calls of which one is stepped: the costliest
 MOST_ENTRIES = 400  # operators whose entry points get a breakpoint
 ROUNDS = 3  # runs in which calls are stepped
@@ -459,8 +460,15 @@ def _recorded(runs: _Runs) -> list[RecordedCall]:
     """Returns the operator calls of a warm run, and everything around them."""
     if not runs.count:
         runs.warm_up()
-    told = runs.apart(lambda: (runs.profiled(), runs.tree)[1])
-    return [RecordedCall(*row) for row in told]
+    told = runs.apart(lambda: (runs.profiled(), [_in_as_many_digits(call) for call in runs.tree])[1])
+    return [RecordedCall(*row)._replace(time=row[3] - DIGITS) for row in told]
+
+
+def _in_as_many_digits(call: RecordedCall) -> RecordedCall:
+    """Returns the call with a time that has as many digits as any other: the length of what is read decides later
+    addresses.
+    """
+    return call._replace(time=min(DIGITS + call.time, 10 * DIGITS - 1))
 
 
 def _called(runs: _Runs) -> tuple[Called, bool, bool]:
