@@ -34,7 +34,7 @@ ROOM = "PTEXPLORE_ROOM"  # fills the environment up, so that a child's stack beg
 HASH_SEED = "PYTHONHASHSEED"
 _NO_RANDOM_ADDRESSES, _ASK = 0x0040000, 0xFFFFFFFF  # personality(2): ADDR_NO_RANDOMIZE, and the value that only reads
 _FULL = 1 << 15  # bytes that the words and variables of a repeatable child take together, or a multiple of it
-_DIGITS = 10  # digits of the descriptor's number: a longer one would move the data after it
+_DIGITS = 10  # digits of a descriptor's or process's number: a longer one would move the data after it
 LOOK, TIMES = 1.0, 3  # seconds between checks whether a late child was stopped, and how often it may be continued
 MESSAGE_LIMIT = 512 * 1024 * 1024  # bytes of one message; more than any honest capture needs
 
@@ -284,7 +284,7 @@ def _ends_with_us() -> dict[str, str]:
     The system signals a child when the thread that started it ends. So the thread that starts a child must also wait
     for it.
     """
-    return {PARENT: str(os.getpid())}
+    return {PARENT: f"{os.getpid():0{_DIGITS}}"}  # a longer number would move the memory of the child
 
 
 @contextlib.contextmanager

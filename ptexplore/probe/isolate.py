@@ -16,12 +16,12 @@ import sys as of_program  # its streams and hooks, as the program has set them
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from ctypes import byref
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from . import unpatched
 from .live_output import LiveOutput, of_child
+from .system_numbers import number_in
 from .taken import os, signal, sys, threading, time
 from .unshared import shared_with_forks
 from .whose import OURS
@@ -675,47 +675,28 @@ def _limit() -> None:
     available = available_memory()
     if available is None:
         return  # not Linux: only the system's own limits apply
-    used = _number("/proc/self/statm") * resource.getpagesize()
+    used = number_in("/proc/self/statm") * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = used + int(available * 0.9)
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
 
-# These numbers differ each time, and the traced code runs right after them. Its objects must get the same addresses as
-# the last time. So no object here has a length that depends on such a number, and C numbers hold the values.
-_TEXT = ctypes.create_string_buffer(1 << 13)  # the content of a file of the system
 _C = ctypes.CDLL(None)
-_C.strtoull.restype = ctypes.c_ulonglong
+# C numbers: the length of a number of Python would depend on its value (see `system_numbers`).
 _bytes = (ctypes.c_ulonglong * 4)()  # available; then of a control group: its limit, its use, what is left
 
 
 def available_memory() -> int | None:
     """Returns the bytes that are free on the machine, or in the control group if that has less; None if unknown."""
-    _bytes[0] = _number("/proc/meminfo", b"MemAvailable:") * 1024
+    _bytes[0] = number_in("/proc/meminfo", b"MemAvailable:") * 1024
     if not _bytes[0]:
         return None
     for limit, used in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
         ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
     ):
-        _bytes[1], _bytes[2] = _number(limit), _number(used)
+        _bytes[1], _bytes[2] = number_in(limit), number_in(used)
         if _bytes[1] and _bytes[2]:
             _bytes[3] = _bytes[1] - _bytes[2] if _bytes[2] < _bytes[1] else 0
             _bytes[0] = _bytes[3] if _bytes[3] < _bytes[0] else _bytes[0]
     return _bytes[0]
-
-
-def _number(path: str, name: bytes = b"") -> int:
-    """Returns the number after a name in a file of the system; 0 if there is none."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return 0
-    try:
-        os.readv(file, [_TEXT])
-    except OSError:
-        return 0
-    finally:
-        os.close(file)
-    place = _TEXT.raw.find(name)
-    return int(_C.strtoull(byref(_TEXT, place + len(name)), None, 10)) if place >= 0 else 0

@@ -25,6 +25,7 @@ from . import machine_code as code
 from . import python_calls
 from . import straight_code as straight
 from .reasons import Said, reason
+from .system_numbers import number_in, text_in
 from .unshared import shared_with_forks
 
 SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # the code causes these
@@ -77,16 +78,9 @@ def why_not() -> Said | None:
         return reason("other-machine", machine=platform.machine(), system=sys.platform)
     if signal.SIGTRAP in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
         return reason("trap-blocked")
-    if int(_status("TracerPid:") or 0):
+    if number_in("/proc/self/status", b"TracerPid:"):
         return reason("already-traced")
     return None
-
-
-def _status(name: str) -> str:
-    """Return the kernel's value for a name in the status of this process; an empty text if there is none."""
-    with contextlib.suppress(OSError), open("/proc/self/status") as status:
-        return next((line.removeprefix(name).strip() for line in status if line.startswith(name)), "")
-    return ""
 
 
 class _Action(ctypes.Structure):
@@ -124,7 +118,8 @@ class Stepper:
         self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._log))
         self._end = self._begin + rows * code.ROW
         python = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
-        self._alone = "shstk" not in _status("x86_Thread_features:")  # no shadow stack, which only the kernel corrects
+        # Without a shadow stack, which only the kernel corrects.
+        self._alone = b"shstk" not in text_in("/proc/self/status", b"x86_Thread_features:")
         profile, self.unprofiled = python_calls.program()
         self._tables = ctypes.create_string_buffer(straight.tables(self._alone), straight.LENGTH)
         handler = code.handler(ctypes.addressof(self._state), ctypes.addressof(self._tables), self._alone)

@@ -18,6 +18,7 @@ import pytest
 
 from ptexplore import processes
 from ptexplore.probe import isolate
+from ptexplore.probe.system_numbers import number_in, text_in
 
 FIXED = pytest.mark.skipif(processes._personality(0xFFFFFFFF) < 0, reason="addresses are drawn at random here")
 SECONDS = 60.0  # that a busy machine may take for what comes at once
@@ -100,6 +101,7 @@ LAID_OUT = """
 import json, os, sys, time
 from ptexplore import processes
 from ptexplore.probe import isolate
+from ptexplore.probe.system_numbers import number_in
 what, given = sys.argv[1:]
 
 def laid_out():
@@ -113,7 +115,7 @@ def work(asked):
     return json.dumps(seen).encode()
 
 if what == "number":
-    isolate._number(given, b"Available:")
+    number_in(given, b"Available:")
     print(laid_out())
 else:
     reading, guard = os.pipe()
@@ -148,10 +150,28 @@ def test_a_number_of_the_system_s(tmp_path: Path) -> None:
     file = tmp_path / "told"
     for number in (0, 7, 12_345_678, 9_223_372_036_854_771_712):
         file.write_text(f"Free: 1 kB\nAvailable:   {number} kB\n")
-        assert isolate._number(str(file), b"Available:") == number
-    assert isolate._number(str(tmp_path / "none")) == 0
+        assert number_in(str(file), b"Available:") == number
+    assert number_in(str(tmp_path / "none")) == 0
     file.write_text("max\n")
-    assert isolate._number(str(file)) == 0
+    assert number_in(str(file)) == 0
+    assert number_in(str(file), b"Available:") == 0, "nothing is left of the file before"
+
+
+def test_a_text_of_the_system_s_ends_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "told"
+    file.write_text("features:\tshstk wrss \nTracerPid:\t0\n")
+    assert text_in(str(file), b"features:") == b"shstk wrss"
+    assert text_in(str(file), b"Name:") == b""
+
+
+def test_a_child_gets_its_parent_s_number_in_as_many_digits_as_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+    for number in (7, 12_345, 4_194_303):
+        monkeypatch.setattr(os, "getpid", lambda number=number: number)
+        (text,) = processes._ends_with_us().values()
+        assert int(text) == number
+        given.append(len(text))
+    assert len(set(given)) == 1
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
