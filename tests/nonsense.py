@@ -50,7 +50,7 @@ TABLES: tuple[Any, ...] = (
     ladder.RUNGS, ladder.TABLES, ladder.HEADINGS, editor.REMARKS,
     compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,
     lowering.ABOUT, lowering.FAILURES, lowering.NOTES, lowering.UNCHECKED, lowering.CHANGES, lowering.NOT_CORE,
-    notebook.NOT_COPIED,
+    notebook.NOT_COPIED, weights.OF_ONE,
 )  # fmt: skip
 PAIRS: tuple[Any, ...] = (
     uses.SORTS,

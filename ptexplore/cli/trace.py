@@ -225,7 +225,7 @@ class _Answer:
 
 def _run(run: AllowedRun, answer: _Answer, command: tuple[str, ...], python: str | None) -> int:
     """Trace what may run, show it, and keep it for `--last`; returns the exit code."""
-    from ptexplore.workspace.kept_traces import can_keep, keep
+    from ptexplore.workspace.kept_traces import keeper
 
     is_seen = run.request.is_program and run.request.passes_on
     answer = replace(answer, printed=not is_seen)
@@ -234,12 +234,12 @@ def _run(run: AllowedRun, answer: _Answer, command: tuple[str, ...], python: str
         opened = answer.options.opened
         if opened is not None and run.request.native_op is None and not run.request.is_program:
             traced = _stepped(workspace, run, opened, *traced)
-        is_kept = not answer.is_saved and can_keep(traced[0])
-        shows = ("--load", str(answer.save)) if answer.is_saved else ("--last",) if is_kept else command[2:]
+        keep = keeper(*traced) if not answer.is_saved else None
+        shows = ("--load", str(answer.save)) if answer.is_saved else ("--last",) if keep is not None else command[2:]
         code = answer.give(*traced, linking(workspace.place_of), shows, *command)
-        if is_kept:  # after the answer, so that the reader does not wait for this
+        if keep is not None:  # after the answer, so that the reader does not wait for this
             sys.stdout.flush()
-            keep(*traced)
+            keep()
         return code
 
 

@@ -46,6 +46,13 @@ class Said(Reason, frozen=True):
     sentence: str
 
 
+class UnknownCode(Reason, frozen=True):
+    """A reason with a code that this version does not know: a newer ptexplore wrote it."""
+
+    name: str
+    arguments: str = ""  # as JSON
+
+
 class OneOf(type):
     """The type of a field that holds a record with a code: one of `bases` or derived from them, but not of `without`.
 
@@ -67,15 +74,18 @@ class OneOf(type):
 
 
 def decoded(kind: Any, data: Any) -> Any:
-    """msgspec's `dec_hook` for fields with a type of `OneOf`. Raises ValueError for data without a known code."""
+    """msgspec's `dec_hook` for fields with a type of `OneOf`. Raises ValueError for data without a code."""
     if not isinstance(kind, OneOf):
         raise NotImplementedError
     if isinstance(data, kind.bases):
         return data
     code = data.get("code") if isinstance(data, dict) else None
     known = kind.by_code().get(code) if isinstance(code, str) else None
+    if not isinstance(code, str):
+        raise ValueError(f"Invalid value {str(data)[:60]!r}: it has no code")
     if known is None:
-        raise ValueError(f"Invalid value {str(code)[:60]!r}: no code of this version")
+        arguments = {name: value for name, value in data.items() if name not in ("code", "text")}
+        return UnknownCode(name=code, arguments=msgspec.json.encode(arguments).decode() if arguments else "")
     return convert(data, known)
 
 

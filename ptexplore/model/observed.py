@@ -8,8 +8,6 @@ The records are msgspec structs and not dataclasses: a session may have hundreds
 creates structs in a fifth of the time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
@@ -624,11 +622,11 @@ class Observation(Struct, frozen=True):
         """The number of the observation, unique in its session."""
         return self.data.observation
 
-    def numbered(self, number: int) -> Observation:
+    def numbered(self, number: int) -> "Observation":
         """Returns the observation with another number."""
         return structs.replace(self, data=structs.replace(self.data, observation=number))
 
-    def as_saved(self) -> SavedObservation:
+    def as_saved(self) -> "SavedObservation":
         """Returns the observation as JSON has it: the data that was read from a file, or the fields of the record."""
         data = self.read
         if data is None:

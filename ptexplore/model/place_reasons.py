@@ -7,7 +7,7 @@ The words are in `view/words/places.py`. An argument `place` is "path:line".
 # classes, in every command that reads a trace.
 from typing import TYPE_CHECKING, TypeAlias
 
-from ptexplore.model.codes import OneOf, Reason, Said
+from ptexplore.model.codes import OneOf, Reason, Said, UnknownCode
 
 if TYPE_CHECKING:
     from ptexplore.model.remarks import AnswerRemark
@@ -718,7 +718,7 @@ else:
     class AnyPlaceReason(metaclass=OneOf):
         """Any reason about a place."""
 
-        bases = (Said, PlaceReason)
+        bases = (Said, UnknownCode, PlaceReason)
         without = KINDS
 
     AnyKeptReason = AnyPlaceReason

@@ -5,8 +5,6 @@ the calls. These records are the schema of what it sends and of saved traces. `s
 docs/json.md from them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, TypeAlias

@@ -13,6 +13,7 @@ from ptexplore.model.actions import AnyAction
 from ptexplore.model.codes import OneOf, convert
 from ptexplore.model.codes import Reason as Reason  # noqa: PLC0414  (re-exported with all reasons)
 from ptexplore.model.codes import Said as Said  # noqa: PLC0414
+from ptexplore.model.codes import UnknownCode as UnknownCode  # noqa: PLC0414
 from ptexplore.model.codes import within as within  # noqa: PLC0414
 from ptexplore.model.place_reasons import KINDS
 

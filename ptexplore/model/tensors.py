@@ -1,7 +1,5 @@
 """What recorders record about tensors: the inputs of operators, and the wrappers that function transforms add."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct

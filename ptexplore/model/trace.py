@@ -4,8 +4,6 @@ These records are also the schema of saved traces. `saved/` reads and writes the
 of docs/json.md from the docstrings and comments in this file.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -600,14 +598,14 @@ class HopFacts:
 class Hop(HopFacts):
     """One hop of a trace, with the hops inside it."""
 
-    children: tuple[Hop, ...] = ()
+    children: "tuple[Hop, ...]" = ()
 
 
 class Nested(Protocol):
     """A node of a tree: a hop, a claim, or a native frame."""
 
     @property
-    def children(self: NestedT) -> Sequence[NestedT]:
+    def children(self: "NestedT") -> "Sequence[NestedT]":
         """The nodes inside this one, in order."""
 
 

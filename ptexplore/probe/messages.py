@@ -3,33 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict, overload
+from typing import Any, Literal, TypedDict, overload
 
 from .reasons import Said
-
-RecorderName: TypeAlias = Literal[
-    "ops",
-    "frames",
-    "dispatch",
-    "once",
-    "again",
-    "native",
-    "libraries",
-    "thrown",
-    "writes",
-    "freed",
-    "program",
-    "twice",
-    "graph",
-    "graph-lines",
-    "graph-run",
-    "graph-memory",
-    "compiler",
-    "ladder",
-    "probe",
-    "compare",
-    "processes",
-]
 
 
 class RecordedTensorParts(TypedDict, total=False):
@@ -2240,81 +2216,81 @@ class NoSampleData(TypedDict):
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["event"], data: EventData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["event"], data: EventData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["call"], data: UserCallData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["call"], data: UserCallData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["held"], data: HeldTensorsData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["held"], data: HeldTensorsData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["graph"], data: GraphNodeData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["graph"], data: GraphNodeData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["kept"], data: KeptForBackwardData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["kept"], data: KeptForBackwardData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["uncounted"], data: UncountedSavedData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["uncounted"], data: UncountedSavedData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["times"], data: OperatorTimesData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["times"], data: OperatorTimesData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["table"], data: ChangedTableData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["table"], data: ChangedTableData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["result"], data: SteppedResultData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["result"], data: SteppedResultData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["libraries"], data: LibraryCallsData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["libraries"], data: LibraryCallsData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["launches"], data: LaunchesToldData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["launches"], data: LaunchesToldData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["idle"], data: IdleDevicesData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["idle"], data: IdleDevicesData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["raised"], data: SentErrorData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["raised"], data: SentErrorData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["thrown"], data: SentThrowData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["thrown"], data: SentThrowData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["saved"], data: SavedTensorWritesData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["saved"], data: SavedTensorWritesData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["freed"], data: FreedNodeData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["freed"], data: FreedNodeData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["cut"], data: RemarkData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["steps"], data: SentStepsData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["steps"], data: SentStepsData) -> SentObservationData: ...
+def seen(recorder: str, kind: Literal["maps"], data: SentMapData) -> SentObservationData: ...
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["maps"], data: SentMapData) -> SentObservationData: ...
+def seen(recorder: str, kind: str, data: RemarkData) -> SentObservationData: ...
 
 
-def seen(recorder: RecorderName, kind: str, data: Any) -> SentObservationData:
+def seen(recorder: str, kind: str, data: Any) -> SentObservationData:
     """An observation of one kind, as a message has it."""
     return {"recorder": recorder, "kind": kind, "data": data}

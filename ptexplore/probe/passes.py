@@ -46,14 +46,13 @@ if TYPE_CHECKING:
         EventData,
         GivenKernelData,
         GraphNodeData,
-        RecorderName,
         ResultInfoData,
         RunRequestData,
         RunToldData,
         UncountedSavedData,
     )
 
-    MakeMessage = Callable[[ResultInfoData, dict[RecorderName, list[EventData]]], RunToldData]
+    MakeMessage = Callable[[ResultInfoData, dict[str, list[EventData]]], RunToldData]
 
 # How the evaluation is repeated in one process. AGAIN: with the objects that --setup made, put back where they changed.
 # ANEW: --setup runs again, since it changes nothing else in the process. FIRST: not at all, since neither is possible.
@@ -68,7 +67,7 @@ DISPATCH: Final = "dispatch"
 TOGETHER: Final = "once"
 OPS_AGAIN: Final = "again"
 # The recorders whose observations a pass gives.
-SPEAKS_FOR: Mapping[str, tuple[RecorderName, ...]] = {
+SPEAKS_FOR: Mapping[str, tuple[str, ...]] = {
     OPS: (OPS,),
     FRAMES: (FRAMES,),
     DISPATCH: (DISPATCH,),
@@ -91,7 +90,7 @@ class Pass:
     evaluate: Callable[[], Any]
     calls: dispatch.CallRecorder | None = None
     held: dispatch.Held | None = None
-    cuts: list[tuple[RecorderName, Said]] = field(default_factory=list)  # reasons why data is missing, by recorder
+    cuts: list[tuple[str, Said]] = field(default_factory=list)  # reasons why data is missing, by recorder
     graph: list[GraphNodeData] = field(default_factory=list)
     scalars: list[Any] = field(default_factory=list)  # the tensors that backward starts from
     device: str | None = None  # the device whose launches are recorded
@@ -105,14 +104,14 @@ class Pass:
     throws: ThrowLog | None = field(default_factory=ThrowLog.where_possible)  # the errors that C++ makes
 
     @property
-    def recorders(self) -> tuple[RecorderName, ...]:
+    def recorders(self) -> tuple[str, ...]:
         """Return the recorders that this pass gives observations for: all three if it is the single run.
 
         The tuple is empty if `recorder` names no pass.
         """
         return SPEAKS_FOR.get(self.recorder, ())
 
-    def cut(self, why: Said, *recorders: RecorderName) -> None:
+    def cut(self, why: Said, *recorders: str) -> None:
         """Note why something is missing: for all recorders of this pass, or only for the given ones."""
         self.cuts += ((name, why) for name in self.recorders if not recorders or name in recorders)
 
@@ -154,7 +153,7 @@ def run(recorder: str, request: RunRequestData, known: dict[str, str]) -> RunTol
 
 
 def _message(
-    running: Pass, known: dict[str, str], result: ResultInfoData, trees: dict[RecorderName, list[EventData]]
+    running: Pass, known: dict[str, str], result: ResultInfoData, trees: dict[str, list[EventData]]
 ) -> RunToldData:
     """Return what a pass saw, in the form that `run` returns."""
     request = running.request
@@ -418,7 +417,7 @@ def _collect(
     hooked: frames.FrameRecorder | None,
     result: Any,
     starts: list[autograd.BackwardStart],
-) -> tuple[ResultInfoData, dict[RecorderName, list[EventData]]]:
+) -> tuple[ResultInfoData, dict[str, list[EventData]]]:
     """Return the described result and the tree of events of each recorder. Nothing is recorded at this point."""
     calls = running.calls
     if watch.stop():

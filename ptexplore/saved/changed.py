@@ -22,6 +22,14 @@ Facts = TypeVar("Facts", bound=SessionFacts)
 
 def with_places(record: Held, change: Callable[[SourceRef], SourceRef]) -> Held:
     """Returns a record with every place in it changed, and their candidates. If none changes, the same record."""
+    changes = place_changes(record, change)
+    if changes:
+        record = with_fields(record, changes)
+    return cast("Held", change(record)) if isinstance(record, SourceRef) else record
+
+
+def place_changes(record: object, change: Callable[[SourceRef], SourceRef]) -> dict[str, Any]:
+    """Returns the fields of a record in which a place changes, with their new values."""
     changes: dict[str, Any] = {}
     for part in parts_of(cast("Hashable", record.__class__)):
         held = getattr(record, part)
@@ -35,9 +43,7 @@ def with_places(record: Held, change: Callable[[SourceRef], SourceRef]) -> Held:
             made = with_places(held, change)
             if made is not held:
                 changes[part] = made
-    if changes:
-        record = with_fields(record, changes)
-    return cast("Held", change(record)) if isinstance(record, SourceRef) else record
+    return changes
 
 
 def with_fields(record: Held, changes: Mapping[str, Any]) -> Held:

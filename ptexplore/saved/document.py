@@ -53,6 +53,8 @@ def to_json(record: Any) -> str:
         text = msgspec.json.encode(record).decode()
     except UnicodeEncodeError:  # a file name that the system could not decode
         text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False).encode("utf-8", "replace").decode()
+    if text.isascii() and "\x7f" not in text:
+        return text
     return re.sub(r"[^\x00-\x7e]+", lambda match: json.dumps(match[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import structs
 
@@ -31,15 +31,15 @@ from ptexplore.model.trace import (
 from ptexplore.saved.changed import (
     bare_ending,
     captured_with,
-    parts_of,
     paths_with,
+    place_changes,
     program_with,
     result_with,
     session_with,
     with_fields,
     with_places,
 )
-from ptexplore.saved.document import MAX_DEPTH, format_of, from_document, from_json, refused, to_json, unpacked
+from ptexplore.saved.document import MAX_DEPTH, NESTS, format_of, from_document, from_json, refused, to_json, unpacked
 from ptexplore.saved.older_formats import in_todays_format
 from ptexplore.saved.program import flaw_of, portable_program
 from ptexplore.saved.session import checked, portable
@@ -52,9 +52,9 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
 
 
-Checked = TypeVar("Checked", HopRow, Ending)
 TRACE_FACTS = tuple(known.name for known in fields(TraceFacts))
-_facts = attrgetter(*(known.name for known in fields(HopFacts)))
+_POSITIONS = {known.name: number for number, known in enumerate(fields(HopFacts))}
+_facts = attrgetter(*_POSITIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +100,20 @@ def _rows(hops: Iterable[Hop], keys: Mapping[int, str], wording: Wording) -> Ite
 def row_of(hop: Hop, parent: int | None, key: str, wording: Wording) -> HopRow:
     """Returns one hop as it is saved, with its sentences. `key` is its stable key."""
     row = HopRow(*(*_facts(hop), parent, key))
-    row = _changed(row, wording.reason) if row.why or row.dispatch is not None else row
-    return with_places(row, wording.place)
+    changes = place_changes(row, wording.place) | _reason_changes(row, wording.reason)
+    return with_fields(row, changes) if changes else row
 
 
-def _changed(row: HopRow, change: Callable[[Reason], Reason]) -> HopRow:
-    """Returns the row with each reason changed."""
+def _reason_changes(row: HopRow, change: Callable[[Reason], Reason]) -> dict[str, Any]:
+    """Returns the fields of a row that hold reasons, with each reason changed."""
+    changes: dict[str, Any] = {"why": tuple(map(change, row.why))} if row.why else {}
     dispatch = row.dispatch
     if dispatch is not None:
-        tls, onward, unread = (
-            change(why) if why is not None else None
-            for why in (dispatch.tls_why, dispatch.redispatch, dispatch.unread_why)
-        )
-        dispatch = with_fields(dispatch, {"tls_why": tls, "redispatch": onward, "unread_why": unread})
-    return with_fields(row, {"why": tuple(map(change, row.why)), "dispatch": dispatch})
+        held = {"tls_why": dispatch.tls_why, "redispatch": dispatch.redispatch, "unread_why": dispatch.unread_why}
+        made = {name: change(why) for name, why in held.items() if why is not None}
+        if made:
+            changes["dispatch"] = with_fields(dispatch, made)
+    return changes
 
 
 def trace_from_json(data: bytes, name: str) -> tuple[Trace, Session | None]:
@@ -122,7 +122,10 @@ def trace_from_json(data: bytes, name: str) -> tuple[Trace, Session | None]:
     Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING if a newer ptexplore wrote it.
     """
     with uncollected():
-        return _read(unpacked(data, name), name)
+        try:
+            return _read(unpacked(data, name), name)
+        except RecursionError as error:
+            raise refused(name, NESTS) from error
 
 
 def _read(text: bytes, name: str) -> tuple[Trace, Session | None]:
@@ -139,9 +142,7 @@ def _read(text: bytes, name: str) -> tuple[Trace, Session | None]:
     facts["findings"] = tuple(replace(f, told=bare(f.told), text="") for f in saved.findings)
     facts["captured"], facts["result"] = captured_with(saved.captured, bare), result_with(saved.result, bare)
     links = _Links(saved.trees, name)
-    ending = _checked(saved.ending, links, name) if saved.ending is not None else None
-    if ending is not None:
-        ending = bare_ending(ending, bare)
+    ending = bare_ending(with_places(saved.ending, links.trusted), bare) if saved.ending is not None else None
     trace = Trace(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
     if trace.program is not None:
         trace = replace(trace, program=program_with(_checked_program(trace.program, links, name), bare))
@@ -161,6 +162,7 @@ class _Links:
     def trusted(self, ref: SourceRef) -> SourceRef:
         """Returns the place with a computed link, and without the sentence of its reason."""
         if ref not in self._known:
+            _check_reference(ref, self._name)
             reason = _code_alone(self._name, ref.reason) if isinstance(ref.reason, Reason) else None
             made = replace(ref, url=self.url(ref), reason=reason)
             self._known[ref] = made if made != ref else ref
@@ -182,9 +184,6 @@ def _checked_program(program: Program, links: _Links, name: str) -> Program:
     flaw = flaw_of(program)
     if flaw is not None:
         raise refused(name, flaw)
-    for path in program.paths:
-        if path.source is not None:
-            _check_reference(path.source, 0, name)
     return paths_with(program, links.trusted)
 
 
@@ -198,10 +197,12 @@ def _tree(rows: tuple[HopRow, ...], links: _Links, name: str) -> tuple[Hop, ...]
         if depths[row.id] > DEEPEST:
             raise refused(name, "it nests too deep")
     inside: dict[int | None, list[Hop]] = {}
+    bare = partial(_code_alone, name)
     for row in reversed(rows):
-        hop = _checked(row, links, name)
-        hop = _changed(hop, partial(_code_alone, name)) if hop.why or hop.dispatch is not None else hop
-        inside.setdefault(row.parent, []).append(Hop(*(*_facts(hop), tuple(inside.pop(row.id, ())[::-1]))))
+        facts = list(_facts(row))
+        for field, value in (place_changes(row, links.trusted) | _reason_changes(row, bare)).items():
+            facts[_POSITIONS[field]] = value
+        inside.setdefault(row.parent, []).append(Hop(*(*facts, tuple(inside.pop(row.id, ())[::-1]))))
     return tuple(inside.get(None, ())[::-1])
 
 
@@ -222,28 +223,14 @@ def _code_alone(name: str, reason: Reason, depth: int = 0) -> Reason:
     return structs.replace(reason, **changes) if changes else reason
 
 
-def _checked(row: Checked, links: _Links, name: str) -> Checked:
-    """Returns the record with trusted places. Raises PtexploreError for a path that leads out of a tree."""
-    for ref, depth in _references(row, 0):
-        _check_reference(ref, depth, name)
-    return with_places(row, links.trusted)
-
-
-def _check_reference(ref: SourceRef, depth: int, name: str) -> None:
-    if depth > MAX_DEPTH:
+def _check_reference(ref: SourceRef, name: str) -> None:
+    """Raises PtexploreError for a path that leads out of a tree, and for candidates that nest too deep."""
+    inner = [ref]
+    for _ in range(MAX_DEPTH):
+        inner = [candidate for known in inner for candidate in known.candidates]
+    if inner:
         raise refused(name, "its references nest too deep")
     # A file of the user's own is in no tree and has its name from Python: its text is not read.
     of_yours = ref.layer is None and ref.precision == "located" and "\0" not in (ref.path or "")
     if ref.path is not None and _OUTSIDE.match(ref.path) and not of_yours:
         raise refused(name, f"the path {ref.path[:60]!r} leads out of a tree")
-
-
-def _references(record: Any, depth: int) -> Iterator[tuple[SourceRef, int]]:
-    """Yields every reference in a record, and its depth, up to the limit."""
-    if isinstance(record, SourceRef):
-        yield record, depth
-    for part in parts_of(record.__class__) if depth <= MAX_DEPTH else ():
-        held = getattr(record, part)
-        if held:
-            for inner in held if isinstance(held, tuple) else (held,):
-                yield from _references(inner, depth + 1)

@@ -285,7 +285,6 @@ def documented(card: Card, docs: Mapping[str, DocLine], tree: SourceTree) -> Car
 
 LAST_STEP = "← the last step, which does the work"  # for a kernel behind a stub
 ONLY_IN_YAML = "in YAML, not in this build"
-HIDDEN = "not shown"  # a renderer may add how to show them
 
 
 def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[Line]:
@@ -358,7 +357,7 @@ def _kernel_lines(card: Card, *, full: bool) -> Iterator[Line]:
         yield Line("dim", f"{ONLY_IN_YAML}: {named}", indent=2)
     left = len(card.keys) - len(shown)
     if left:
-        yield Line("dim", f"{left} more kernels for other keys: {HIDDEN}", indent=2)
+        yield Line("dim", f"{left} more kernels for other keys: not shown", indent=2)
 
 
 def _key_lines(row: KeyRow, *, full: bool) -> Iterator[Line]:

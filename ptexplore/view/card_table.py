@@ -30,17 +30,21 @@ class CardRow:
 
 @dataclass(frozen=True, slots=True)
 class CardTable:
-    """A part of the card: its heading, the heading of `what`, and its rows."""
+    """A part of the card: its heading, the heading of `what`, and its rows.
+
+    `title` is the heading above the table, on the site.
+    """
 
     heading: str
     what: str
     rows: tuple[CardRow, ...]
+    title: str = ""
 
 
 def card_tables(card: Card) -> tuple[CardTable, ...]:
     """Returns the tables of a card, for common dispatch keys. A table without rows is left out."""
     tables = (
-        CardTable("dispatch key", "runs", tuple(_keys(card))),
+        CardTable("dispatch key", "runs", tuple(_keys(card)), "What runs for each dispatch key"),
         CardTable("derivative", "formula", tuple(_derivative(card))),
         CardTable("Python name", "calls", tuple(_names(card))),
     )

@@ -85,7 +85,7 @@ def _graphs(report: CompileReport, name: str, names: FileLabels) -> Iterator[Pag
         return
     for graph in report.compiled:
         if graph.compilation == asked["compilation"] and (graph.is_backward or not asked["backward"]):
-            yield from _graph(report, graph, names)
+            yield from (*_graph(graph, names), *_kernels_of(report, graph, names))
 
 
 def _functions(report: CompileReport, name: str, names: FileLabels) -> Iterator[PageSection]:
@@ -93,10 +93,10 @@ def _functions(report: CompileReport, name: str, names: FileLabels) -> Iterator[
         return
     for graph in report.compiled:
         if name and name in graph.function:
-            yield from _graph(report, graph, names)
+            yield from (*_graph(graph, names), *_kernels_of(report, graph, names))
 
 
-def _graph(report: CompileReport, graph: CompiledGraph, names: FileLabels) -> Iterator[PageSection]:
+def _graph(graph: CompiledGraph, names: FileLabels) -> Iterator[PageSection]:
     label = graph_label(graph.compilation, is_backward=graph.is_backward)
     kept = [kept_line(value, names) for value in graph.kept]
     again = [kept_line(value, names) for value in graph.again]
@@ -111,6 +111,9 @@ def _graph(report: CompileReport, graph: CompiledGraph, names: FileLabels) -> It
             rows.append(PageRow(("",), "computed again by backward", lines=tuple(again)))
         if rows:
             yield PageSection(("",), "values", tuple(rows))
+
+
+def _kernels_of(report: CompileReport, graph: CompiledGraph, names: FileLabels) -> Iterator[PageSection]:
     own = [k for k in report.kernels if (k.compilation, k.is_backward) == (graph.compilation, graph.is_backward)]
     if own:
         yield PageSection(("",), "kernels, in the order of their calls", tuple(kernel_row(k, names) for k in own))
@@ -135,9 +138,7 @@ def _kernels(report: CompileReport, name: str, names: FileLabels) -> Iterator[Pa
 def graph_sections(report: CompileReport, graph: CompiledGraph) -> Iterator[PageSection]:
     """Yields the parts of one graph: its operators, its values for backward, and each kernel with its code."""
     names = labels_of(report)
-    for section in _graph(report, graph, names):
-        if not section.heading.startswith("kernels"):
-            yield section
+    yield from _graph(graph, names)
     for kernel in report.kernels:
         if (kernel.compilation, kernel.is_backward) == (graph.compilation, graph.is_backward):
             row = kernel_row(kernel, names)

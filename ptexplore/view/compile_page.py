@@ -86,7 +86,7 @@ class PageSection:
     """A table of rows: the headings of its cells, and of the rest.
 
     `title` is the heading of the section on the site. `files` has generated code, on the machine of the run. `is_code`
-    says that the names of the rows are code.
+    says that the names of the rows are code, `is_folded` that the site hides their lines at first.
     """
 
     columns: tuple[str, ...]
@@ -97,6 +97,7 @@ class PageSection:
     title: str = ""
     files: tuple[str, ...] = ()
     is_code: bool = False
+    is_folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -550,7 +551,7 @@ def _kernels(kernels: tuple[GeneratedKernel, ...], names: FileLabels) -> PageSec
     graph = graph_label(kernels[0].compilation, is_backward=kernels[0].is_backward)
     after = (f"{left} more: --open {shlex.quote(graph)} has all of this graph, --json has all",) if left else ()
     files = tuple(file for file in dict.fromkeys(kernel.file for kernel in kernels) if file)
-    return PageSection(("graph",), "kernel", rows, after, title="Kernels", files=files, is_code=True)
+    return PageSection(("graph",), "kernel", rows, after, title="Kernels", files=files, is_code=True, is_folded=True)
 
 
 def _kernel_rows(alike: Sequence[GeneratedKernel], names: FileLabels, *, is_short: bool) -> Iterator[PageRow]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from ptexplore.model import ladder as says
 from ptexplore.model.decompositions import DecompositionPart
 from ptexplore.model.ladder import LadderRung, LadderTable, ListedOperator, OperatorLadder, OperatorList, RungState
@@ -96,7 +98,7 @@ def _listed_state(state: RungState) -> str:
     if isinstance(state, says.IsUnknown):
         return LISTED_UNKNOWN
     if isinstance(state, says.IsLowered):
-        return LISTED_LOWERED.format(state_in_words(state).removeprefix(_LOWERINGS))
+        return LISTED_LOWERED.format(state_in_words(replace(state, function=state.function.removeprefix(_LOWERINGS))))
     if isinstance(state, says.ReplacedByPython):
         return LISTED_REPLACED.format(state.function)
     return (

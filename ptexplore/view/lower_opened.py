@@ -150,6 +150,7 @@ def _followed(report: LowerReport, rung: Rung, operator: RungOperator, labels: F
     by_name = {made.name: made for made in report.rungs}
     reached = _reached(by_name, rung, operator)
     rows: list[PageRow] = []
+    has_lines = False  # whether operators are known only by their line
     for made in report.rungs:
         if made.failure is not None:
             continue
@@ -159,10 +160,10 @@ def _followed(report: LowerReport, rung: Rung, operator: RungOperator, labels: F
         elif operator.at is not None and made.name not in _linked(report):
             same = {o.name for o in made.operators if o.at is not None and _line(o) == _line(operator)}
             rows += _operators_of(made, same, "same line:", operator)
+            has_lines = has_lines or bool(same)
     place = labels.place(operator.at).name if operator.at is not None else "no line known"
     text = f"  {operator.at.text}" if operator.at is not None else ""
     after = () if operator.at is None else (f"same line: torch keeps no link there, so {place} is all that is known",)
-    has_lines = any(line.label == "same line:" for row in rows for line in row.lines)
     heading = f"{rung.name}:{operator.name}  {short(operator.operator)}  {place}{text}"
     return PageSection((), heading, tuple(rows), after if has_lines else ())
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ptexplore.model.remarks import AnswerRemark
-from ptexplore.view.words.remarks import remark_in_words
+from dataclasses import is_dataclass
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from ptexplore.model.codes import Reason
+    from ptexplore.model.remarks import AnswerRemark
 
 
 def why_there(reason: Reason | AnswerRemark | None) -> str:
     """Returns why a place is not better known; "" if there is nothing to say."""
     if reason is None:
         return ""
-    if isinstance(reason, AnswerRemark):
-        return remark_in_words(reason)
+    if is_dataclass(reason):  # a remark of a search; a reason is a Struct, and a search does not import those
+        from ptexplore.view.words.remarks import remark_in_words
+
+        return remark_in_words(cast("AnswerRemark", reason))
     from ptexplore.view.words.places import place_sentence
 
     return place_sentence(reason)

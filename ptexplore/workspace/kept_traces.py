@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from ptexplore.errors import MISSING, PtexploreError
@@ -14,19 +16,27 @@ from ptexplore.workspace.saved_traces import packed
 from ptexplore.writing import forget_below, keep_whole
 
 MOST = 20  # traces that are kept
-LARGEST = 100_000  # hops of a trace that is kept: writing a larger one takes seconds
+LARGE = 100_000  # hops of a trace that may be too large to be kept, which is known only when it is packed
 ENDING = ".trace.gz"
 QUICKLY = 1  # how hard gzip tries: the user waits for it
 
 
-def can_keep(trace: Trace) -> bool:
-    """Whether `keep` will write this trace: it is not too large, and the folder is there and can be written to."""
+def keeper(trace: Trace, session: Session | None) -> Callable[[], None] | None:
+    """Returns the function that writes this trace into the cache; None if it cannot be written.
+
+    A large trace is packed here, before the answer: only then is it known whether it can be loaded again. It takes
+    seconds, but a fraction of the time in which the trace was made.
+    """
     folder = kept_traces_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK | os.X_OK) and sum(1 for _ in walk(trace.hops)) <= LARGEST
+        if not os.access(folder, os.W_OK | os.X_OK):
+            return None
+        if sum(1 for _ in walk(trace.hops)) <= LARGE:
+            return partial(keep, trace, session)
+        return partial(keep_data, packed(trace, session, QUICKLY), ENDING)
+    except (OSError, MemoryError, PtexploreError):
+        return None
 
 
 def keep(trace: Trace, session: Session | None) -> None:

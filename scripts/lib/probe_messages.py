@@ -21,9 +21,8 @@ from msgspec.structs import fields as fields_of
 
 from ptexplore.model.codes import OneOf
 from ptexplore.model.messages import BESIDES, MADE_BY_PARENT, MESSAGES, SENT, WHOLE_RECORDS
-from ptexplore.model.observed import KINDS, Recorded
+from ptexplore.model.observed import KINDS, Recorded, Remark
 from ptexplore.model.reasons import Reason
-from ptexplore.model.recorders import RECORDERS
 
 HEAD = '''\
 """What the probe says, as types: made by scripts/probe-messages, not by hand."""
@@ -31,14 +30,12 @@ HEAD = '''\
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict, overload
+from typing import Any, Literal, TypedDict, overload
 
 from .reasons import Said
-
-RecorderName: TypeAlias = NAMES
 '''
 SEEN = '''\
-def seen(recorder: RecorderName, kind: str, data: Any) -> SentObservationData:
+def seen(recorder: str, kind: str, data: Any) -> SentObservationData:
     """An observation of one kind, as a message has it."""
     return {"recorder": recorder, "kind": kind, "data": data}
 '''
@@ -54,7 +51,7 @@ def module(root: Path) -> str:
 def _text() -> str:
     sources = list(_sources())
     parts = [
-        HEAD.replace("NAMES", _literal(list(RECORDERS))),
+        HEAD,
         *(_typed_dictionary(source) for source in sources),
         *_overloads(),
         SEEN,
@@ -152,12 +149,13 @@ def _docstring(text: str) -> str:
 
 
 def _overloads() -> Iterator[str]:
-    """`seen`, by kind."""
+    """`seen`, by kind. A remark may have any kind, so that a recorder that only remarks on something needs no type."""
     by_type: dict[type, list[str]] = {}
     for kind, record in _kinds().items():
         by_type.setdefault(record, []).append(kind)
+    by_type[Remark] = by_type.pop(Remark)  # the last: what is before it has one kind
     for record, kinds in by_type.items():
-        given = f"recorder: RecorderName, kind: {_literal(kinds)}, data: {_name(record)}"
+        given = f"recorder: str, kind: {_literal(kinds) if record is not Remark else 'str'}, data: {_name(record)}"
         yield f"@overload\ndef seen({given}) -> SentObservationData: ..."
 
 

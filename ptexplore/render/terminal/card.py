@@ -24,7 +24,7 @@ from ptexplore.render.terminal.console import (
     styled,
 )
 from ptexplore.safe_text import clean
-from ptexplore.view.card import HIDDEN, ONLY_IN_YAML, Card, card_lines, core_line
+from ptexplore.view.card import ONLY_IN_YAML, Card, card_lines, core_line
 from ptexplore.view.card_table import CardRow, CardTable, card_tables, left_out, only_in_yaml
 from ptexplore.view.place_marks import mark_of
 
@@ -149,8 +149,7 @@ def _print_lines(console: Console, card: Card, locate: Locate) -> None:
     for line in card_lines(card, full=True, listed=False):
         if line.style == "heading":
             console.print()
-        words = line.text.replace(HIDDEN, "--full shows them") if line.text.endswith(HIDDEN) else line.text
-        text = drawn(replace(line, text=words).spans, locate)
+        text = drawn(line.spans, locate)
         console.print(Padding.indent(text, line.indent) if line.indent else text)
     if card.siblings:
         console.print(Text("\nother overloads", style="bold"))

@@ -19,7 +19,7 @@ from ptexplore.tui.key_line import KeyLine
 from ptexplore.tui.messages import GoBack, OpenPlace, message_for
 from ptexplore.tui.places import CARD, Place
 from ptexplore.tui.widgets.colours import content, hung
-from ptexplore.view.card import HIDDEN, Card, card_lines
+from ptexplore.view.card import Card, card_lines
 from ptexplore.view.opening import open_line
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class CardScreen(Screen[Message | None]):
         choices.fill(options, keep=True)
         if left is not None and left.top < len(options):
             choices.highlighted = left.top
-        hidden = not self._full and any(HIDDEN in line.text for line in self._lines)
+        hidden = not self._full and len(card.common) < len(card.keys)
         self._tell(f"n: the next dispatch key{'; f: every key' if hidden else ''}; ↓: more below")
 
     def on_resize(self) -> None:

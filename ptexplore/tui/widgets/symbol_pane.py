@@ -22,6 +22,7 @@ from ptexplore.view.search.symbol_lines import (
     head_lines,
     hop_lines,
     is_structured,
+    is_sure,
     operator_lines,
     seen_in,
     uses_in_words,
@@ -188,12 +189,13 @@ class SymbolPane(Links):
             if not answer.complete:
                 yield Leads(Content.styled("\nreading the callers …", "dim"))
             return
-        for title, lines, more in (("called by", caller_lines(calls), calls.more_callers),
-                                   ("calls", callee_lines(calls), calls.more_callees)):  # fmt: skip
+        for called, title, nodes, lines, more in (
+            (True, "called by", calls.callers, caller_lines(calls), calls.more_callers),
+            (False, "calls", calls.callees, callee_lines(calls), calls.more_callees),
+        ):
             some = list(lines)
-            called = title == "called by"
             if some:
-                maybe = "  ? may be a different one" if any(line.text.endswith(" ?") for line, _ref in some) else ""
+                maybe = "" if is_sure(nodes) else "  ? may be a different one"
                 deeper = len({line.indent for line, _ref in some}) > 1
                 further = f"  below each: {'its callers' if called else 'its calls'}" if deeper else ""
                 yield _heading(title, f"{further}{maybe}")

@@ -123,7 +123,7 @@ class Uses(Choices):
                 place = f"{(row.spot.ref.path or '').rpartition('/')[2]}:{row.spot.ref.line}"
                 text = Content.assemble(indent, clean(row.text), (clean(f"  {place} {row.after}"), "dim"))
                 options.append(self._option(text, row.spot, called[row.level - 1]))
-                called[row.level :] = [row.text.removesuffix(" ?").rpartition("::")[2]]
+                called[row.level :] = [row.name.rpartition("::")[2]]
             if not function.callers:
                 options.append(Option(Content.styled("  no call is indexed", "dim"), disabled=True))
         room = max(20, self.size.width - 4)

@@ -14,10 +14,14 @@ _MARKS: dict[CallEnd, str] = {"": "", "elsewhere": "(elsewhere)", "room": "…",
 
 @dataclass(frozen=True, slots=True)
 class CallerRow:
-    """A caller, with the place of its first call. A row without a place says how many calls are left out."""
+    """A caller, with the place of its first call. A row without a place says how many calls are left out.
+
+    `name` is the caller's own; `text` may have more.
+    """
 
     level: int
     text: str
+    name: str = ""
     spot: Spot | None = None
     after: str = ""
 
@@ -32,7 +36,7 @@ def _rows(nodes: Sequence[CallNode], level: int) -> Iterator[CallerRow]:
     for node in nodes:
         times = f"×{node.times}" if node.times > 1 else ""
         after = " ".join(filter(None, (times, _MARKS[node.end])))
-        yield CallerRow(level, f"{node.name}{' ?' * node.is_choice}", node.call, after)
+        yield CallerRow(level, f"{node.name}{' ?' * node.is_choice}", node.name, node.call, after)
         yield from _rows(node.further, level + 1)
         yield from _left_out(node.more if node.end == "" else 0, level + 1)
 

@@ -126,6 +126,11 @@ def callee_lines(calls: CallsView) -> Iterator[tuple[Line, SourceRef]]:
         yield from ((_call_line(further, 2), _callee(further)) for further in node.further[:_NEXT])
 
 
+def is_sure(nodes: Sequence[CallNode]) -> bool:
+    """Whether the lines of these nodes name only functions that the calls are known to mean."""
+    return not any(shown.is_choice for node in nodes for shown in (node, *node.further[:_NEXT]))
+
+
 def _callee(node: CallNode) -> SourceRef:
     return node.places[0].ref if len(node.places) == 1 and not node.is_choice else node.call.ref
 

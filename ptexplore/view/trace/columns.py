@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ptexplore.model.run import WEIGHTS, Part, Run, Unit, Weighed, WeightTable, WeightUnit
 from ptexplore.view.trace.amounts import seconds, size
-from ptexplore.view.words.weights import ENGLISH
+from ptexplore.view.words.weights import ENGLISH, OF_ONE
 
 AT_MOST = "≤"  # before a cost that is a bound
 
@@ -87,4 +87,4 @@ def in_a_sentence(heading: str, cell: str) -> str:
     """Returns a cell that is in no column, with the word of its heading: "49 ms backward", "1 call", "53 ms"."""
     if not cell or heading == OF_COST["nanoseconds"][0]:
         return cell
-    return f"{cell} {heading.removesuffix('s') if cell in ('1', f'{AT_MOST}1') else heading}"
+    return f"{cell} {OF_ONE.get(heading, heading) if cell in ('1', f'{AT_MOST}1') else heading}"

@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, parse, split, without_suffix
 from ptexplore.model.trace import is_move
-from ptexplore.resolve.native.call_tree import landmark
 
 SHORT = 14  # characters; longer template arguments are left out
 NAMED_BY_ARGUMENT = frozenset({"VectorizedLoop2d", "loop_2d_from_1d", "cpu_kernel", "cpu_kernel_vec"})
@@ -103,6 +102,8 @@ def _relative(name: str, around: list[str]) -> str:
 
 def _trampoline(name: Name) -> str | None:
     """Returns a trampoline's name with the function that it calls, or None for any other function."""
+    from ptexplore.resolve.native.call_tree import landmark  # its patterns take 4 ms to compile
+
     part = landmark(name)
     if part.kernel is not None and part.kind in ("boundary", "carrier"):
         owner = "callback_fn" if part.kind == "carrier" else name.parts[-2].name

@@ -9,7 +9,7 @@ from functools import lru_cache
 from msgspec import structs
 
 from ptexplore.model import place_reasons as why
-from ptexplore.model.codes import Reason, Said
+from ptexplore.model.codes import Reason, Said, UnknownCode
 from ptexplore.model.places import SourceRef
 from ptexplore.view.words.templates import filled
 
@@ -22,6 +22,7 @@ _RUNNING = "torch {torch} is at {torch_commit}"
 
 ENGLISH: Mapping[type[Reason], str] = {
     Said: "{sentence}",
+    UnknownCode: "a code that this version of ptexplore does not know: {name}[ {arguments}]",
     why.Joined: "{reasons:; }",
     # --- trees ---
     why.NotLookedUp: "not looked up",

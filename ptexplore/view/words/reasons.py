@@ -25,6 +25,7 @@ _COMPUTES = (
 _REPORTED = "the libraries reported: {calls}[ and {more} more]"
 ENGLISH: Catalogue = {
     why.Said: "{sentence}",
+    why.UnknownCode: "a code that this version of ptexplore does not know: {name}[ {arguments}]",
     # --- the key sets of arguments ---
     why.ArgumentSets: "{arguments}: {because}",
     why.ForEach: "{reasons:; }",

@@ -43,6 +43,8 @@ ENGLISH: dict[str, WeightWords] = {
     "device": WeightWords("device", _DEVICE, _DEVICE),
 }
 
+OF_ONE = {"calls": "call", "ops": "op"}  # a heading in the singular, where it differs
+
 
 def in_programs() -> dict[str, str]:
     """Returns the meaning of each heading in a program."""

@@ -49,6 +49,7 @@ from ptexplore.model.reasons import (
     Said,
     ToldByRun,
     TreeEnds,
+    UnknownCode,
     ValueSize,
 )
 from ptexplore.model.trace import (
@@ -517,9 +518,26 @@ def test_a_file_outside_of_torch_is_known_of_format_4() -> None:
     assert [place.reason for place in places if place is not None] == [OutsideTorch("<--setup 1>")] * 3
 
 
-def test_a_code_that_no_reason_of_a_place_has_is_refused() -> None:
-    for code in ("left-by-guards", "place-reason", "of-named", "reason", "nothing"):
-        refused(lambda code=code: read(put(document(), ("hops", 0, "source", "reason"), {"code": code, "name": "f"})))
+def test_a_code_of_a_newer_version_is_kept_with_its_arguments() -> None:
+    newer = {
+        "code": "of-next-year",
+        "text": "what somebody wrote",
+        "names": ["f"],
+        "because": {"code": "left-by-guards"},
+    }
+    made = put(put(document(), ("hops", 0, "source", "reason"), newer), ("findings", 0, "told"), newer)
+    made["hops"][0]["why"] = [newer, {"code": "key-not-known", "because": {"code": "of-next-year"}}]
+    trace = read(made)
+    kept = UnknownCode("of-next-year", '{"names":["f"],"because":{"code":"left-by-guards"}}')
+    assert trace.hops[0].source.reason == trace.findings[0].told == kept
+    assert trace.hops[0].why == (kept, KeyNotKnown(UnknownCode("of-next-year")))
+    assert read(json.loads(trace_to_json(trace))) == trace
+
+
+@pytest.mark.parametrize("reason", [{}, {"code": 3}, {"code": None}, "left-by-guards", ["left-by-guards"]])
+def test_a_reason_without_a_code_is_refused(reason: object) -> None:
+    for keys in (("hops", 0, "source", "reason"), ("findings", 0, "told")):
+        refused(lambda keys=keys: read(put(document(), keys, reason)))
 
 
 def test_reasons_of_places_that_nest_without_end_are_refused() -> None:

@@ -52,7 +52,9 @@ def test_each_code_has_a_template_that_speaks_of_all_its_arguments() -> None:
         assert names(ALL[kind]) == set(kind.__struct_fields__) - {"text"}, kind
     assert set(ALL) == set(CODES)
     of_places = {code for code in CODES if issubclass(code, place_reasons.PlaceReason)}
-    assert set(places.ENGLISH) == of_places | {reasons.Said}, "what a search loads has the words of all places"
+    assert set(places.ENGLISH) == of_places | {reasons.Said, reasons.UnknownCode}, (
+        "what a search loads has the words of all places"
+    )
 
 
 def test_each_fact_about_a_tensor_has_a_template_that_speaks_of_all_its_arguments() -> None:

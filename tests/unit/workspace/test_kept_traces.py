@@ -10,8 +10,8 @@ import pytest
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.locations import kept_traces_dir
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trace
-from ptexplore.workspace import kept_traces
-from ptexplore.workspace.kept_traces import MOST, can_keep, keep, last
+from ptexplore.workspace import kept_traces, saved_traces
+from ptexplore.workspace.kept_traces import MOST, keep, keeper, last
 from ptexplore.workspace.saved_traces import load_trace
 
 
@@ -86,12 +86,16 @@ def test_a_link_in_the_cache_is_not_followed(cache: Path, tmp_path: Path) -> Non
 
 def test_a_folder_that_cannot_be_made(cache: Path) -> None:
     cache.write_text("a file is in its place")
-    assert not can_keep(trace("a"))
+    assert keeper(trace("a"), None) is None
     keep(trace("a"), None)
     assert cache.read_text() == "a file is in its place"
 
 
-def test_a_large_trace_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert can_keep(trace("a"))
-    monkeypatch.setattr(kept_traces, "LARGEST", -1)
-    assert not can_keep(trace("a"))
+def test_a_large_trace_is_kept_unless_it_could_not_be_loaded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_traces, "LARGE", -1)
+    write = keeper(trace("large"), None)
+    assert write is not None
+    write()
+    assert load_trace(str(last()))[0].expression == "large"
+    monkeypatch.setattr(saved_traces, "MAX_HOPS", -1)
+    assert keeper(trace("larger"), None) is None
