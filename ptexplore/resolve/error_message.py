@@ -18,7 +18,7 @@ from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.place_reasons import AsTracebackHas, ErrorNamesFile, NoTextOf, ThrowsNothing
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Cause, EarlierError, HandedError, MissingKernel, ModifiedTensor
+from ptexplore.model.trace import Cause, EarlierError, HandedError, MissingKernel, ModifiedTensor, RaisingCheck
 from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
@@ -153,6 +153,7 @@ class ErrorMessage:
     innermost: PastedFrame | None = None  # the innermost function of its traceback, if it is not yours.
     ranks: tuple[RankErrors, ...] = ()  # if ranks wrote the text: the errors of all; `text` is from the first ones
     words: MessageWords | None = None  # where its constant words are, if that was looked for.
+    check: RaisingCheck | None = None  # for a message without a cause: the check in torch's source that raises it.
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:

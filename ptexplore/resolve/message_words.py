@@ -165,12 +165,17 @@ def _identifies(size: int, words: str, begin: int, message: str) -> bool:
     return size >= part or size >= (_BEGINNING if begin == 0 else len(message))
 
 
+def constant_parts(literal: str) -> list[str]:
+    """Returns the constant parts of a text, without the values between them, and with one blank for each gap."""
+    return [" ".join(part.split()) for part in _VALUE.split(literal)]
+
+
 def _held(literal: str, message: str, behind: int = 0) -> _Held | None:
     """Returns the parts of a constant text, if all of them are in the message, in their order.
 
     They begin at the position `behind` or later.
     """
-    parts = [" ".join(part.split()) for part in _VALUE.split(literal)]
+    parts = constant_parts(literal)
     at, begin = behind, -1
     for part in filter(None, parts):
         position = message.find(part, at)
