@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ptexplore.model.trace import RaisingCheck
 from ptexplore.resolve.error_message import condition
-from ptexplore.resolve.message_words import MessageWords, WordsPlace, constant_parts
+from ptexplore.resolve.message_words import MessageWords, WordsPlace, constant_parts, is_special
 from ptexplore.resolve.places.lookup import Lookup
 
 _LONGEST = 160  # characters of a condition; a longer one explains nothing.
@@ -29,7 +29,8 @@ def raising_check(lookup: Lookup, words: MessageWords, message: str) -> RaisingC
     """Returns the check that raises a message. None if no place has one, or if the places have several."""
     if not words.places or words.further:
         return None
-    checks = [_check_at(lookup, place, words.words, " ".join(message.split())) for place in words.places]
+    usual = [place for place in words.places if not is_special(place.source.path or "")] or words.places
+    checks = [_check_at(lookup, place, words.words, " ".join(message.split())) for place in usual]
     first = checks[0]
     if first is None or len(checks) == 1:
         return first
@@ -44,8 +45,8 @@ def _check_at(lookup: Lookup, place: WordsPlace, words: str, message: str) -> Ra
     if lines is None or place.source.line is None:
         return None
     if not (place.source.path or "").endswith(".py"):
-        found = condition(lines, place.source.line) if len(words) >= len(message) * _SHARE else ""
-        return _made(place.function, found, holds=False)
+        text = condition(lines, place.source.line) if len(words) >= len(message) * _SHARE else ""
+        return _made(place.function, text, holds=False)
     try:
         module = ast.parse("\n".join(lines))
     except (SyntaxError, ValueError, RecursionError):
