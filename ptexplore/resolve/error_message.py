@@ -76,6 +76,7 @@ PACKAGES = re.compile(
     r"|[/\\]Scripts[/\\][\w.-]+(?:-script\.pyw?|\.exe[/\\]__main__\.py)$|\.pyx$"  # the same on Windows, and Cython's
     r"|[/\\][Ll]ib[/\\](?:multiprocessing|concurrent|asyncio|importlib|unittest)[/\\]"
     r"|[/\\][Ll]ib[/\\](?:pickle|threading|runpy|queue|contextlib|copy|functools|subprocess|socket|abc)\.py$"
+    r"|^(?:pickle|threading|runpy|queue|contextlib|functools|subprocess|socket)\.py$"  # of a Python in an archive
 )
 _RAISED = re.compile(r"Exception raised from (.{1,300}?) at (\S{1,300}?):([0-9]{1,9}) \(most recent call first\)")
 
@@ -325,7 +326,7 @@ def _torchs_path(lookup: Lookup, file: str) -> str | None:
     """Returns the canonical path of a Python file in a traceback; None if it is not torch's."""
     plain_path = file.replace("\\", "/")
     installed = _INSTALLED.search(plain_path)
-    _, folder, path = plain_path.rpartition("/torch/")
+    _, folder, path = f"/{plain_path}".rpartition("/torch/")
     trees = (lookup.tree, *(source.tree for source in lookup.sources))
     if installed is not None:
         return f"torch/{installed[1]}"
