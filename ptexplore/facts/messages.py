@@ -9,6 +9,7 @@ import re
 
 from ptexplore.facts.message import Message
 from ptexplore.facts.messages_of_builds import OF_BUILDS
+from ptexplore.facts.messages_of_calls import OF_CALLS
 from ptexplore.facts.messages_of_kinds import OF_KINDS
 from ptexplore.facts.messages_of_modules import OF_MODULES
 from ptexplore.facts.messages_of_systems import OF_KERNELS, OF_MISSING, OF_SYSTEMS
@@ -50,6 +51,7 @@ INTERPRETERS = frozenset((
 MESSAGES = (
     *OF_KERNELS,
     *OF_MISSING,
+    *OF_CALLS,
     Message(
         "unused-in-graph",
         re.compile(r"differentiated Tensors? (?:at index \d+ )?appears to not have been used in the graph"),
@@ -294,7 +296,7 @@ MESSAGES = (
     ),
     Message(
         "index-out-of-range",
-        re.compile(r"index out of range(?: in self| at /|: Tried to access index)"),
+        re.compile(r"index out of range(?: in self| at /|: Tried to access index)|Invalid index in (?:scatter|gather)"),
         (FactSource("aten/src/ATen/native/TensorAdvancedIndexing.cpp", "index out of range in self"),),
     ),
     Message(
@@ -483,7 +485,7 @@ MESSAGES = (
     ),
     Message(
         "one-location-written",
-        re.compile(r"more than one element of the written-to tensor refers to a single memory location"),
+        re.compile(r"more than one element of the written-to tensor refers to a single memory"),
         (FactSource("aten/src/ATen/MemoryOverlap.cpp", "more than one element of the written-to tensor "),),
     ),
     Message(
@@ -544,7 +546,7 @@ MESSAGES = (
     ),
     Message(
         "weights-only",
-        re.compile(r"Weights only load failed"),
+        re.compile(r"Weights only load failed(?!.{0,3000}size is inconsistent with indices)", re.DOTALL),
         (FactSource("torch/serialization.py", "Weights only load failed."),),
     ),
     Message(

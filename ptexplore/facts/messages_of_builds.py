@@ -181,7 +181,7 @@ OF_BUILDS = (
         "script-python-value",
         re.compile(
             r"Python builtin (?P<name><[^>\n]{1,80}>) is currently not supported in Torchscript|u"
-            r"ndefined value (?P<given>\w{1,80})|Could not get name of python class object"
+            r"ndefined value (?P<given>\w{1,80})"
         ),
         (
             FactSource("torch/csrc/jit/python/python_sugared_value.cpp", " is currently not supported in Torchscript"),

@@ -163,7 +163,7 @@ OF_SYSTEMS = (
         "stream-capturing",
         re.compile(
             "operation not permitted when stream is capturing|make the legacy stream depend on a capturing"
-            "|operation failed due to a previous error during capture"
+            "|operation failed due to a previous error during capture|cudaErrorStreamCapture[A-Z]"
         ),
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),
@@ -580,7 +580,7 @@ OF_SYSTEMS = (
         "compile-python",
         re.compile(
             r"torch\.compile is not (?:yet )?supported on Python|Dynamo is not supported on Python|Python"
-            r" 3\.1\d\+ not yet supported for torch\.compile"
+            r" 3\.1\d\+ not yet supported for torch\.compile|Windows not yet supported for torch\.compile"
         ),
         (FactSource("torch/__init__.py", "torch.compile is not supported on Python "),),
     ),
@@ -784,7 +784,10 @@ OF_SYSTEMS = (
     ),
     Message(
         "flattened-dtypes",
-        re.compile(r"Must flatten tensors with uniform dtype but got (?P<given>\S+) and (?P<size>\S+)"),
+        re.compile(
+            r"(?:Must flatten tensors with|FlatParameter requires) uniform dtype but got (?P<given>\S+) "
+            r"and (?P<size>\S+)"
+        ),
         (FactSource("torch/distributed/fsdp/_flat_param.py", "Must flatten tensors with uniform dtype but got "),),
     ),
     Message(

@@ -72,7 +72,7 @@ OF_TENSORS = (
         "permute-dimensions",
         re.compile(
             r"permute\([\w]*\): number of dimensions in the tensor input does not match the length of the"
-            " desired ordering of dimensions"
+            r" desired ordering of dimensions|number of dims don't match in permute"
         ),
         (FactSource("aten/src/ATen/native/TensorShape.cpp", "match the length of the desired ordering of dimensions"),),
     ),
@@ -164,7 +164,7 @@ OF_TENSORS = (
     ),
     Message(
         "negative-size",
-        re.compile(r"Trying to create tensor with negative dimension -\d+"),
+        re.compile(r"[Tt]rying to create tensor with negative dimension -\d+"),
         (FactSource("aten/src/ATen/EmptyTensor.h", "Trying to create tensor with negative dimension "),),
     ),
     Message(

@@ -623,6 +623,20 @@ class WordsNowhere(EndingRemark, frozen=True):
     """Neither torch's Python files and headers nor its libraries have the words of the message."""
 
 
+class RaisedWhere(EndingRemark, frozen=True):
+    """The condition under which a function of torch raises the message."""
+
+    function: str
+    condition: str
+
+
+class RaisedUnless(EndingRemark, frozen=True):
+    """The condition without which a function of torch raises the message."""
+
+    function: str
+    condition: str
+
+
 class CutOff(EndingRemark, frozen=True):
     """The text ends inside the part that names the operator and its dispatch key."""
 

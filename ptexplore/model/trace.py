@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.observed import EndedBy, Observation, Phase, SavedObservation
 from ptexplore.model.operators import KernelRef
@@ -505,6 +507,14 @@ class HandedError:
     where: str  # `DataLoader worker process 0`, `TorchScript's interpreter`, `torch.compile's tracing`, …
     message: str  # its message
     python: tuple[LeftFunction, ...] = ()  # the Python functions that it propagated out of there, innermost first
+
+
+class RaisingCheck(Struct, frozen=True):
+    """The check in torch's source that raises a message: `function` raises it where `condition` is `holds`."""
+
+    function: str  # empty if unknown
+    condition: str  # as the source has it
+    holds: bool
 
 
 @dataclass(frozen=True, slots=True)

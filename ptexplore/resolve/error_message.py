@@ -18,7 +18,7 @@ from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.place_reasons import AsTracebackHas, ErrorNamesFile, NoTextOf, ThrowsNothing
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Cause, EarlierError, HandedError, MissingKernel, ModifiedTensor
+from ptexplore.model.trace import Cause, EarlierError, HandedError, MissingKernel, ModifiedTensor, RaisingCheck
 from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
@@ -76,6 +76,7 @@ PACKAGES = re.compile(
     r"|[/\\]Scripts[/\\][\w.-]+(?:-script\.pyw?|\.exe[/\\]__main__\.py)$|\.pyx$"  # the same on Windows, and Cython's
     r"|[/\\][Ll]ib[/\\](?:multiprocessing|concurrent|asyncio|importlib|unittest)[/\\]"
     r"|[/\\][Ll]ib[/\\](?:pickle|threading|runpy|queue|contextlib|copy|functools|subprocess|socket|abc)\.py$"
+    r"|^(?:pickle|threading|runpy|queue|contextlib|functools|subprocess|socket)\.py$"  # of a Python in an archive
 )
 _RAISED = re.compile(r"Exception raised from (.{1,300}?) at (\S{1,300}?):([0-9]{1,9}) \(most recent call first\)")
 
@@ -153,6 +154,7 @@ class ErrorMessage:
     innermost: PastedFrame | None = None  # the innermost function of its traceback, if it is not yours.
     ranks: tuple[RankErrors, ...] = ()  # if ranks wrote the text: the errors of all; `text` is from the first ones
     words: MessageWords | None = None  # where its constant words are, if that was looked for.
+    check: RaisingCheck | None = None  # for a message without a cause: the check in torch's source that raises it.
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
@@ -324,7 +326,7 @@ def _torchs_path(lookup: Lookup, file: str) -> str | None:
     """Returns the canonical path of a Python file in a traceback; None if it is not torch's."""
     plain_path = file.replace("\\", "/")
     installed = _INSTALLED.search(plain_path)
-    _, folder, path = plain_path.rpartition("/torch/")
+    _, folder, path = f"/{plain_path}".rpartition("/torch/")
     trees = (lookup.tree, *(source.tree for source in lookup.sources))
     if installed is not None:
         return f"torch/{installed[1]}"

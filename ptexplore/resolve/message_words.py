@@ -139,17 +139,17 @@ def find_words(
         best = max((candidate.size for candidate in candidates), default=0)
     names = tuple(name for name, some in in_libraries.items() if held in some) if held.size >= best else ()
     alike = [candidate for candidate in candidates if candidate.size >= best * _ALIKE]
-    if all(_is_special(candidate.place.source.path or "") for candidate in alike) and best < len(message) * _MOSTLY:
+    if all(is_special(candidate.place.source.path or "") for candidate in alike) and best < len(message) * _MOSTLY:
         alike = []  # a few words that this build does not have
     chosen = sorted(
-        own or alike, key=lambda candidate: (_is_special(candidate.place.source.path or ""), -candidate.size)
+        own or alike, key=lambda candidate: (is_special(candidate.place.source.path or ""), -candidate.size)
     )
     words = chosen[0].words if chosen else held.words
     places = tuple(candidate.place for candidate in chosen if candidate.words == words)
     return MessageWords(words, names, places[:PLACES], max(0, len(places) - PLACES))
 
 
-def _is_special(path: str) -> bool:
+def is_special(path: str) -> bool:
     """Whether a file has a second version of a function: such a place comes after the others."""
     return not _SPECIAL.isdisjoint(path.split("/"))
 
@@ -165,12 +165,17 @@ def _identifies(size: int, words: str, begin: int, message: str) -> bool:
     return size >= part or size >= (_BEGINNING if begin == 0 else len(message))
 
 
+def constant_parts(literal: str) -> list[str]:
+    """Returns the constant parts of a text, without the values between them, and with one blank for each gap."""
+    return [" ".join(part.split()) for part in _VALUE.split(literal)]
+
+
 def _held(literal: str, message: str, behind: int = 0) -> _Held | None:
     """Returns the parts of a constant text, if all of them are in the message, in their order.
 
     They begin at the position `behind` or later.
     """
-    parts = [" ".join(part.split()) for part in _VALUE.split(literal)]
+    parts = constant_parts(literal)
     at, begin = behind, -1
     for part in filter(None, parts):
         position = message.find(part, at)

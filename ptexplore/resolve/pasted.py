@@ -55,7 +55,7 @@ _BEFORE = (
     ),
     re.compile(rf"^(?P<level>{_LEVELS}):[\w.]{{1,80}}:"),  # logging.basicConfig: "ERROR:root:"
     re.compile(r"^(?P<level>ERROR|CRITICAL|FATAL): (?=\S)"),
-    re.compile(r"^E {2,8}"),  # pytest: "E       RuntimeError: …"
+    re.compile(r"^E(?: {2,120}|$)"),  # pytest: "E       RuntimeError: …", as far in as the line of code above it
     re.compile(r"^> ?(?=(?:> ?)*(?:Traceback \(|  +File \"|[\w.]{1,80}(?:Error|Exception)\b))"),  # a quoted mail
 )
 # Before each line of a text: only if a traceback begins so, because a table or a number in a message looks the same.
@@ -99,6 +99,17 @@ _EDITORS = re.compile(
     r"(?=\S)(?!Traceback|  File)",
     re.MULTILINE,
 )
+_TIMES = re.compile(r"(?<=\d)×(?=\d)")  # a web page writes "2×3" for "2x3"
+# A line that names an error, and a class of error inside of a line: behind a sentence, as code or in bold.
+_BEGINS = re.compile(
+    r"^(?:[\w.]{1,200}\.)?(?:\w{0,80}(?:Error|Exception)|Unsupported|BackendCompilerFailed)\b|^Traceback \("
+)
+_INSIDE = re.compile(
+    r"^(?P<before>[^\n]{0,400}?[\s`*#\"'(>])(?P<error>(?:[\w.]{1,120}\.)?[A-Z]\w{0,60}(?:Error|Exception): \S[^\n]*)$",
+    re.MULTILINE,
+)
+_INDENTED = re.compile(r"^ {1,3}(?=(?:[\w.]{1,200}\.)?[A-Z]\w{0,60}(?:Error|Exception): )")  # code has four blanks
+_ESCAPED_END = re.compile(r"\\n['\"]\)[`'\"]*$", re.MULTILINE)
 _ESCAPED = re.compile(r"\\n(?= *File \\?\"|\w|\s)")  # a traceback inside a JSON text
 _FENCE = re.compile(r"^(?:`{3,}\w{0,10}|╰─{10,}╯)$")
 _WIDEST = 4000  # characters of a line in a box.
@@ -145,10 +156,30 @@ def plain(text: str) -> str:
 
 
 def lines_of(text: str) -> tuple[PastedLine, ...]:
-    """Returns the lines of a pasted text, each as Python wrote it."""
-    text = without_colours(text)
-    if text.count("\n") < 2 and text.count("\\n") > 2:
-        text = _ESCAPED.sub("\n", text).replace('\\"', '"')
+    """Returns the lines of a pasted text, each as Python wrote it. An error inside of a line begins a line."""
+    text = _TIMES.sub("x", without_colours(text))
+    is_short = text.count("\n") < 2
+    text = "\n".join(_unescaped(line, is_short=is_short) for line in text.split("\n"))
+    lines = _as_written(text)
+    if any(_BEGINS.match(line.text) for line in lines):
+        return lines
+    return _as_written(_INSIDE.sub(_on_its_line, text))
+
+
+def _on_its_line(inside: re.Match[str]) -> str:
+    """Returns a line in which an error is, as two lines: what stands before, and the error without its marks."""
+    before, error = inside["before"], inside["error"]
+    return f"{before}\n{error.rstrip(' `*') if before[-1] in '`*' else error}"
+
+
+def _unescaped(line: str, *, is_short: bool) -> str:
+    """Returns a line with a traceback inside a text of JSON or Python, as several lines."""
+    if line.count("\\n") > 2 and (is_short or "Traceback (" in line):
+        return _ESCAPED.sub("\n", _ESCAPED_END.sub("", line)).replace('\\"', '"')
+    return line
+
+
+def _as_written(text: str) -> tuple[PastedLine, ...]:
     quoted = _QUOTED.search(text)
     each = re.compile(f"^{re.escape(quoted[1])}|^{re.escape(quoted[1].rstrip())}$") if quoted is not None else None
     each = each or next((prefix for prefix, begins in _EACH_LINE if begins.search(text)), None)
@@ -223,7 +254,7 @@ def _line(line: str) -> PastedLine:
             function = (match["function"] or "").strip()
             text = f'  File "{match["file"]}", line {match["line"]}{f", in {function}" if function else ""}'
             return PastedLine(text, logged)
-    return PastedLine(_from_box(line), logged)
+    return PastedLine(_INDENTED.sub("", _from_box(line)), logged)
 
 
 def _level(level: str) -> str:

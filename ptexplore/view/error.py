@@ -59,6 +59,10 @@ def _answer(message: ErrorMessage) -> Iterator[Line]:
     if message.modified is not None:
         yield from modified_lines(message.modified)
     yield from cause_lines(message.cause)
+    if message.check is not None:
+        made = remarks.RaisedWhere if message.check.holds else remarks.RaisedUnless
+        function = f"{message.check.function}()" if message.check.function else "the code below"
+        yield line_of(made(function=function, condition=message.check.condition))
     if message.is_cut:
         yield line_of(remarks.CutOff())
 

@@ -450,6 +450,7 @@ class Workspace:
             read_message,
         )
         from ptexplore.resolve.message_words import find_words
+        from ptexplore.resolve.raising_check import raising_check
 
         if not has_words(text):
             hint = "paste the error's message, or the whole traceback"
@@ -460,9 +461,10 @@ class Workspace:
         raised_in = message.innermost.source.path if message.innermost is not None else None
         is_pythons = is_raised_elsewhere(message, message.exception)
         own_words = first_paragraph(message.says)
-        return replace(
-            message, words=find_words(self.lookup, self.runtime, own_words, raised_in, is_pythons=is_pythons)
-        )
+        words = find_words(self.lookup, self.runtime, own_words, raised_in, is_pythons=is_pythons)
+        is_open = words is not None and message.cause is None and message.missing is None and message.modified is None
+        check = raising_check(self.lookup, words, own_words) if is_open and words is not None else None
+        return replace(message, words=words, check=check)
 
     def operator(self, name: str, *, ladder: bool = False) -> Card:
         """Returns the card of an operator, with the notes on it. Raises PtexploreError if no operator has this name.

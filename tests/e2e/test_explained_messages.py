@@ -154,6 +154,16 @@ KeyError: 'a name of ours'""",
     " devices, cpu and cuda:0! (when checking argument for argument index in method wrapper_CUDA__index_select)",
     "quantized": "NotImplementedError: Could not run 'quantized::conv2d.new' with arguments from the 'CPU' backend."
     " This could be because the operator doesn't exist for this backend",
+    "a relative path": """Traceback (most recent call last):
+  File "", line 32, in <module>
+    torch.jit.script(model)
+  File "torch/jit/_recursive.py", line 397, in create_methods_and_properties_from_stubs
+    concrete_type._create_methods_and_properties(defs)
+RuntimeError: the words of it""",
+    "a Python in an archive": """  File "D:\\x\\Lib\\site-packages\\triton\\runtime\\build.py", line 70, in _build
+    ret = subprocess.check_call(cc_cmd)
+  File "subprocess.py", line 413, in check_call
+RuntimeError: the words of it""",
     "no kernel of attention": "RuntimeError: No available kernel. Aborting execution.",
 }
 TOLD_OF = re.compile(r"FAILED at|\.(?:cpp|cu|h)\b")
@@ -293,6 +303,15 @@ def test_what_is_not_known_is_said_and_nothing_else(command: InProcess, tmp_path
     file.write_text("ZebraError: the stripes are not known", encoding="utf-8")
     result = command("explain-error", str(file))
     assert (result.code, result.out.split()[-3:]) == (0, ["why", "not", "known"])
+
+
+@pytest.mark.parametrize("name", ["a relative path", "a Python in an archive"])
+def test_no_line_of_a_library_is_yours(command: InProcess, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "pasted.txt"
+    file.write_text(PASTED[name], encoding="utf-8")
+    told = json.loads(command("explain-error", str(file), "--json").out)
+    assert told["yours"] is None
+    assert told["innermost"] is not None
 
 
 def test_a_long_message_is_cut_in_its_middle(command: InProcess, tmp_path: Path) -> None:

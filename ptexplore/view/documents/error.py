@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import CauseCase, EarlierError, MissingKernel, ModifiedTensor
+from ptexplore.model.trace import CauseCase, EarlierError, MissingKernel, ModifiedTensor, RaisingCheck
 from ptexplore.resolve.error_message import CppLine, ErrorMessage, PastedFrame, RankErrors
 from ptexplore.resolve.message_words import MessageWords
 from ptexplore.view.documents.parts import FORMAT
@@ -31,6 +31,7 @@ class ErrorDocument(Struct, frozen=True):
     cause: str | None  # why the error is raised, in words; null if unknown
     remedy: str | None  # how to mend the error
     cases: tuple[CauseCase, ...]  # if the message has several causes: each cause
+    check: RaisingCheck | None  # for a message without a cause: the check in torch's source that raises it
     words: MessageWords | None  # where the constant words of the message are; null for a message without long ones
     ranks: tuple[RankErrors, ...]  # if ranks of a distributed program wrote the text: their errors
 
@@ -54,6 +55,7 @@ def error_document(message: ErrorMessage) -> ErrorDocument:
         cause=cause.why if cause is not None else None,
         remedy=(cause.remedy or None) if cause is not None else None,
         cases=cause.cases if cause is not None else (),
+        check=message.check,
         words=message.words,
         ranks=message.ranks,
     )

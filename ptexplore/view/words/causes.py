@@ -1233,8 +1233,9 @@ ENGLISH: dict[str, Explained] = {
         "do not compile the part whose gradient is differentiated",
     ),
     "compile-python": Explained(
-        "torch.compile reads the bytecode of Python, and this release does not support your Python",
-        "a newer torch, or an older Python",
+        "torch.compile reads the bytecode of Python and builds C++, and this release does not support your Python, or"
+        " your system",
+        "a newer torch, or an older Python; TORCHDYNAMO_DISABLE=1 runs everything without compiling",
     ),
     "traced-branch": Explained(
         "torch.fx runs the function once with placeholders, and a branch needs a value",
@@ -3542,6 +3543,309 @@ ENGLISH: dict[str, Explained] = {
     "file-not-found": Explained(
         ("no file or folder has the path {given}; a relative path begins at the folder in which the program runs"),
         ("print(os.getcwd(), os.path.abspath(path)); a program that a configuration names may also be missing"),
+    ),
+    "attention-bias": Explained(
+        (
+            "the memory-efficient attention kernel takes a mask of four dimensions: batch, heads, "
+            "query length, key length. The size of the {name} dimension is not the one of query and "
+            "key"
+        ),
+        (
+            "print the shapes; attn_mask.expand(batch, heads, query length, key length). Under vmap "
+            "or grad transforms: sdpa_kernel(SDPBackend.MATH)"
+        ),
+    ),
+    "attention-alignment": Explained(
+        (
+            "the memory-efficient attention kernel reads several elements at once: the address and "
+            "the strides of {name} must be multiples of that number"
+        ),
+        (
+            "make the last dimension a multiple of 8 (pad the mask, then cut the padded one: "
+            "mask[..., :n]), or x.contiguous(); sdpa_kernel(SDPBackend.MATH) needs no alignment"
+        ),
+    ),
+    "no-inf-checks-before-update": Explained(
+        (
+            "scaler.update() decides by the checks for infinite values that scaler.step() or "
+            "scaler.unscale_() makes, and none was made since the last update"
+        ),
+        (
+            "call scaler.step(optimizer) before each scaler.update(). With Accelerate or "
+            "Lightning, leave the scaler to them"
+        ),
+    ),
+    "mps-old-system": Explained(
+        (
+            "the mps device needs a newer macOS than this machine has. This build of torch says "
+            "{name}; releases that say 12.3 also need 13.0"
+        ),
+        ("update macOS, install an older torch, or use device='cpu'"),
+    ),
+    "aoti-argument": Explained(
+        (
+            "a package of AOTInductor keeps the arguments of an operator that it calls, here {name}. "
+            "This torch reads argument {given} as {size}, and {owner} was saved: by another release, "
+            "or by a defect of the exporter"
+        ),
+        (
+            "export and compile the package again with the torch that loads the package. If the "
+            "error stays, report a defect, and give the operator that argument in another form"
+        ),
+    ),
+    "script-arguments-count": Explained(
+        (
+            "{name} is a function of TorchScript or an operator with {size} arguments, as its "
+            "declaration in the message says, and it got {given}"
+        ),
+        (
+            "pass the arguments of the declaration; if a package makes the call, its release does "
+            "not fit the package with {name}"
+        ),
+    ),
+    "batch-mode-input": Explained(
+        (
+            "the operator takes an input of {size} in which only the size of the batch may be 0. "
+            "The message ends with the shape that it got"
+        ),
+        (
+            "print the shape before the call: a 0 in it comes from an empty file or signal; "
+            "unsqueeze(0) adds a dimension"
+        ),
+    ),
+    "script-object": Explained(
+        (
+            "torch.jit.script compiles a module, a function or a class. It got another object, "
+            "which has no name (__name__) to compile it by"
+        ),
+        (
+            "pass an instance of nn.Module, or a function; a method of an object of yours must "
+            "become a function or a module"
+        ),
+    ),
+    "triton-compiler": Explained(
+        (
+            "Triton builds a small C module for each kind of launch, and the C compiler that it "
+            "called for this failed. What the compiler wrote stands above this error"
+        ),
+        (
+            "read the compiler's lines above: no Python.h (install python3-dev, or the Include "
+            "folder of an embedded Python), no cuda.h or libcuda; CC=gcc names another compiler"
+        ),
+    ),
+    "kernel-image-invalid": Explained(
+        (
+            "the driver cannot load the machine code that Triton compiled: it is for another GPU, "
+            "or Triton's ptxas is of a CUDA that is newer than the driver"
+        ),
+        (
+            "nvidia-smi shows the CUDA of the driver: update the driver, or install a torch and a "
+            "triton for an older CUDA; delete ~/.triton/cache"
+        ),
+    ),
+    "ptxas-failed": Explained(
+        (
+            "Triton gave its code to ptxas, the assembler of CUDA, which failed. Most often it "
+            "does not know the GPU (\"Value 'sm_…' is not defined\"), or it could not be started. "
+            "Its own words are in the message"
+        ),
+        ("a newer triton and torch for a newer GPU; TRITON_PTXAS_PATH names the ptxas of another CUDA toolkit"),
+    ),
+    "same-padding-stride": Explained(
+        ("padding='same' makes the result as large as the input, which a stride of more than 1 excludes"),
+        ("padding=kernel_size // 2 with this stride, or stride=1"),
+    ),
+    "pooled-empty": Explained(
+        (
+            "a dimension of the input has no elements, and only the batch may be empty: an earlier "
+            "layer, a crop or a mask left nothing"
+        ),
+        "print the shape before this layer, and find the layer that makes the 0",
+    ),
+    "ddp-devices": Explained(
+        (
+            "device_ids is for a module that is whole on one GPU. This one is on the CPU, or its "
+            "parameters are on several devices"
+        ),
+        (
+            "model.to(rank) before DistributedDataParallel(model, device_ids=[rank]); leave "
+            "device_ids out for the CPU and for a module that is split over GPUs"
+        ),
+    ),
+    "flash-dtype": Explained(
+        ("the flash attention kernel computes in float16 or bfloat16 only, and query, key or value has another dtype"),
+        (
+            "load the model in torch.bfloat16, run it in torch.autocast('cuda', "
+            "dtype=torch.bfloat16), or take another backend (attn_implementation='sdpa' in "
+            "transformers)"
+        ),
+    ),
+    "gpu-without-bfloat16": Explained(
+        ("bfloat16 needs a GPU of capability 8.0 (Ampere) or newer, and this one is older"),
+        ("dtype=torch.float16 with a GradScaler (fp16=True instead of bf16=True in a Trainer)"),
+    ),
+    "optimizer-steps-on-gpu": Explained(
+        (
+            "the step counts of the optimizer are on the GPU, where only capturable=True has them. A "
+            "loaded state was moved there as a whole, or torch 1.12.0 did so itself"
+        ),
+        "torch 1.12.1 or newer; or capturable=True in each param_group after load_state_dict",
+    ),
+    "vision-operators": Explained(
+        (
+            "torchvision's library of C++ operators could not be loaded: it was built for another "
+            "release of torch, or for another CUDA"
+        ),
+        (
+            "install torch and torchvision in one command from one index; the table in "
+            "torchvision's README says which releases belong together"
+        ),
+    ),
+    "traced-type": Explained(
+        (
+            "torch.jit.trace and the older ONNX exporter take tensors, and lists, tuples and "
+            "dictionaries of tensors. An input is of type {name}"
+        ),
+        ("pass tensors, and give other values to the module before (an attribute, a wrapper with a fixed value)"),
+    ),
+    "integer-power": Explained(
+        ("a power with a negative exponent is a fraction, and both tensors are integers"),
+        ("x.float() ** n"),
+    ),
+    "grad-without-inputs": Explained(
+        (
+            "torch.autograd.grad or backward(inputs=…) got an empty list of the tensors whose "
+            "gradients are asked for: often a list of parameters that a filter left empty"
+        ),
+        (
+            "print the list; check that some parameters require grad, and that model.parameters() "
+            "was not used up by an earlier loop"
+        ),
+    ),
+    "vmap-of-plain-value": Explained(
+        "in_dims={size} maps over an argument that is no tensor but {name}",
+        "in_dims=(0, None) leaves out the argument that gets None; torch.as_tensor makes a tensor of it",
+    ),
+    "comprehension-conditions": Explained(
+        ("TorchScript compiles a list comprehension without conditions only"),
+        ("write a loop with an if and append"),
+    ),
+    "onnx-package": Explained(
+        ("the exporter needs the package {name}, which this Python does not have"),
+        ("pip install {name}"),
+    ),
+    "copied-parameter": Explained(
+        (
+            "the shape of {name} fits, but the copy itself failed. Why, is at the end of the "
+            "message: a meta tensor, an in-place write to a view or a leaf, a subclass without "
+            "that operator"
+        ),
+        (
+            "read the end of the message; load_state_dict(…, assign=True) puts the tensors of the "
+            "file in place of the parameters"
+        ),
+    ),
+    "split-by-list": Explained(
+        (
+            "offsets of an EmbeddingBag are the positions at which the bags begin in the input. The "
+            "first is 0, and none is beyond the end; with include_last_offset=True the last is the "
+            "length"
+        ),
+        "offsets = torch.cat([zeros(1), lengths.cumsum(0)[:-1]]).long()",
+    ),
+    "bag-index": Explained(
+        ("an index into the table of an EmbeddingBag is negative or too large: {given}{index}"),
+        ("print min() and max() of the input; num_embeddings must be at least the largest index + 1"),
+    ),
+    "alpha-of-integers": Explained(
+        ("the tensors are integers, and {name} is a float: the result would not be an integer"),
+        ("x.float() before it, or an integer for {name}"),
+    ),
+    "selected-from-number": Explained(
+        ("the tensor is a single number without dimensions, so it has nothing to index or to select from"),
+        ("look where the dimension was lost (a mean, item, squeeze, [0]); x.reshape(1), or use the number itself"),
+    ),
+    "loader-without-batches": Explained(
+        (
+            "batch_size=None means that the data set gives whole batches. Options for single samples "
+            "(shuffle, sampler, drop_last) then have no meaning"
+        ),
+        "give a batch_size, or leave these options out",
+    ),
+    "learning-rate-tensor": Explained(
+        (
+            "the learning rate (or a beta) is a tensor. The foreach code of the optimizer takes "
+            "one only with capturable=True, and it must have one element"
+        ),
+        ("pass a number (float(lr)); or capturable=True for CUDA graphs, or foreach=False"),
+    ),
+    "step-in-graph": Explained(
+        ("a CUDA graph records {name}.step(), whose step counts are on the CPU, where a graph cannot change them"),
+        ("capturable=True for the optimizer"),
+    ),
+    "sequence-of-plateau": Explained(
+        ("ReduceLROnPlateau.step needs the metric, and a scheduler that calls others does not pass it on"),
+        ("call scheduler.step(metric) of ReduceLROnPlateau on its own"),
+    ),
+    "lbfgs-groups": Explained(
+        "LBFGS optimizes all parameters together, as one group",
+        "pass one list of parameters",
+    ),
+    "int-max": Explained(
+        ("a CUDA kernel counts the elements in 32 bits, and the tensor has more than 2,147,483,647 of them"),
+        ("split the tensor and join the results; a newer torch has 64-bit code for some operators"),
+    ),
+    "daemon-children": Explained(
+        (
+            "a worker process (of a DataLoader, of multiprocessing.Pool) is a daemon, and Python "
+            "lets a daemon start no processes of its own"
+        ),
+        (
+            "num_workers=0 inside the worker; or processes that are not daemons "
+            "(mp.Process(daemon=False), concurrent.futures)"
+        ),
+    ),
+    "numpy-api-version": Explained(
+        ("an extension module was built for another release of numpy than the one that is imported"),
+        ("pip install --upgrade numpy (or numpy<2), then install the package of the module again"),
+    ),
+    "hip-memory": Explained(
+        (
+            "the accelerator has no room for one more block of this size. Tensors of this process, "
+            "memory that torch keeps for reuse, and other processes fill the rest"
+        ),
+        (
+            "a smaller batch or sequence, torch.no_grad() for evaluation, checkpointing; rocm-smi, "
+            "xpu-smi or npu-smi shows other processes"
+        ),
+    ),
+    "old-size-for-view": Explained(
+        ("a view or reshape must keep the number of elements, and the product of the sizes is not {given}"),
+        ("print x.shape; -1 for one size lets torch compute it"),
+    ),
+    "old-no-gpu": Explained(
+        (
+            "CUDA sees no GPU: none is there, CUDA_VISIBLE_DEVICES hides it, a container has no "
+            "access, or the driver does not run"
+        ),
+        (
+            "nvidia-smi in the same shell (or container: docker run --gpus all); "
+            "print(os.environ.get('CUDA_VISIBLE_DEVICES'))"
+        ),
+    ),
+    "mask-of-transformers": Explained(
+        (
+            "a model of transformers got an attention mask of shape ({given}) for a sequence that "
+            "needs ({size}). Its length must count past keys, too"
+        ),
+        (
+            "pass the mask that the tokenizer made for these inputs; with past_key_values, the "
+            "mask covers the cached tokens and the new ones"
+        ),
+    ),
+    "needs-a-cuda-device": Explained(
+        ("a function of torch.{name} got the device {given}"),
+        ("pass torch.device('{name}') or an index; call it only if the tensors are on that device"),
     ),
 }
 

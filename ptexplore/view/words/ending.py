@@ -122,6 +122,8 @@ ENGLISH: Catalogue = {
     says.OneOfThese: "“{words}” is in each of these places; the text does not say which of them raised the error",
     says.WordsInLibrary: "{libraries: and }: “{words}”; its line is only in the C++ source (ptexplore fetch)",
     says.WordsNowhere: "not known: no long part of this text was found in the files and libraries of this torch",
+    says.RaisedWhere: "{function} raises it where this holds: {condition}",
+    says.RaisedUnless: "{function} raises it unless this holds: {condition}",
     says.CutOff: "the text ends inside the part that names the operator and its dispatch key: paste the whole message",
     says.NoExplanation: "not known",
 }
@@ -186,6 +188,8 @@ LABELS: Mapping[type[EndingRemark], str] = {
     says.OneOfThese: "",
     says.WordsInLibrary: "written in",
     says.WordsNowhere: "written in",
+    says.RaisedWhere: "why",
+    says.RaisedUnless: "why",
     says.CutOff: "why",
     says.NoExplanation: "why",
 }

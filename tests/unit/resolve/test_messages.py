@@ -84,6 +84,16 @@ def no_inf_checks() -> None:
     scaler.step(optimizer)
 
 
+def scaled_and_updated() -> None:
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(leaf().sum())
+    scaler.update()
+
+
+def with_condition(x: list[int]) -> list[int]:
+    return [number for number in x if number > 0]
+
+
 def half_gradients() -> None:
     weight = ones(2, dtype=torch.half, requires_grad=True)
     weight.grad = ones(2, dtype=torch.half)
@@ -597,6 +607,23 @@ RAISED: dict[str, Callable[[], Any]] = {
     "sampler-rank": lambda: torch.utils.data.DistributedSampler([1], num_replicas=2, rank=2),
     "child-signal": lambda: raised(child_failed(-9)),
     "child-failed": lambda: raised(child_failed(1)),
+    "no-inf-checks-before-update": scaled_and_updated,
+    "script-arguments-count": lambda: torch.jit.script(plus_one)(ones(1), 2, 3),
+    "batch-mode-input": lambda: F.pad(ones(1, 1, 0), (2, 2), mode="reflect"),
+    "same-padding-stride": lambda: nn.Conv2d(1, 1, 3, stride=2, padding="same"),
+    "pooled-empty": lambda: F.adaptive_avg_pool2d(ones(1, 1, 0, 4), 2),
+    "integer-power": lambda: tensor([2]) ** -1,
+    "grad-without-inputs": lambda: torch.autograd.grad(leaf().sum(), []),
+    "vmap-of-plain-value": lambda: torch.vmap(lambda x, y: x * y)(ones(2), 3),
+    "comprehension-conditions": lambda: torch.jit.script(with_condition),
+    "copied-parameter": lambda: nn.Linear(2, 2, device="meta").load_state_dict({"weight": [1], "bias": ones(2)}),
+    "split-by-list": lambda: F.embedding_bag(tensor([0, 1]), ones(3, 2), tensor([1])),
+    "bag-index": lambda: F.embedding_bag(tensor([5]), ones(3, 2), tensor([0])),
+    "alpha-of-integers": lambda: torch.add(tensor([1]), tensor([1]), alpha=0.5),
+    "selected-from-number": lambda: tensor(3).select(0, 0),
+    "loader-without-batches": lambda: torch.utils.data.DataLoader([1], batch_size=None, drop_last=True),
+    "learning-rate-tensor": lambda: torch.optim.Adam([leaf()], lr=tensor(0.1), foreach=True),
+    "lbfgs-groups": lambda: torch.optim.LBFGS([{"params": [leaf()]}, {"params": [leaf()]}]),
     "gather-dimensions": lambda: ones(2, 2).gather(0, zeros(1).long()),
     "unflatten-sizes": lambda: ones(2, 7).unflatten(1, (2, 3)),
     "number-joined": lambda: torch.cat([tensor(1.0), tensor(2.0)]),
@@ -1007,6 +1034,69 @@ PRINTED = {
     "system-library-missing": "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
     "gpu-not-usable": "RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test to"
     " COMMANDLINE_ARGS variable to disable this check",
+    "attention-bias": "RuntimeError: attn_bias: wrong shape (batch dimension)",
+    "attention-alignment": (
+        "RuntimeError: attn_bias is not correctly aligned (strideM). attn_bias.stride(2) = 37, "
+        "and should be a multiple of 8."
+    ),
+    "mps-old-system": "RuntimeError: The MPS backend is supported on MacOS 13.0+.",
+    "aoti-argument": (
+        "RuntimeError: Expected extern kernel torchao::quantize_affine_float8 to have serialized "
+        "argument type as_scalar_type for argument 2 but got as_int"
+    ),
+    "script-object": "RuntimeError: Could not get name of python class object",
+    "triton-compiler": (
+        "subprocess.CalledProcessError: Command '['/usr/bin/gcc', '/tmp/t/main.c', '-O3']' "
+        "returned non-zero exit status 1."
+    ),
+    "kernel-image-invalid": "RuntimeError: Triton Error [CUDA]: device kernel image is invalid",
+    "ptxas-failed": (
+        "RuntimeError: Internal Triton PTX codegen error: ptxas fatal   : Value 'sm_120' is not "
+        "defined for option 'gpu-name'"
+    ),
+    "ddp-devices": (
+        "ValueError: DistributedDataParallel device_ids and output_device arguments only work "
+        "with single-device/multiple-device GPU modules or CPU modules, but got device_ids [0]"
+    ),
+    "flash-dtype": "RuntimeError: FlashAttention only support fp16 and bf16 data type",
+    "gpu-without-bfloat16": (
+        "RuntimeError: Current CUDA Device does not support bfloat16. Please switch dtype to float16."
+    ),
+    "optimizer-steps-on-gpu": "AssertionError: If capturable=False, state_steps should not be CUDA tensors",
+    "vision-operators": (
+        "RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and "
+        "torchvision versions are incompatible"
+    ),
+    "traced-type": (
+        "RuntimeError: Type 'Tuple[Tensor, str]' cannot be traced. Only Tensors and (possibly "
+        "nested) Lists, Dicts, and Tuples of Tensors can be traced"
+    ),
+    "onnx-package": "torch.onnx.errors.OnnxExporterError: Module onnx is not installed!",
+    "step-in-graph": (
+        "RuntimeError: Attempting CUDA graph capture of step() for an instance of Adam but "
+        "param_groups' capturable is False."
+    ),
+    "sequence-of-plateau": (
+        "ValueError: SequentialLR does not support `ReduceLROnPlateau` scheduler as it requires "
+        "additional kwargs to be specified when calling `step`, but got one at index 0 in the "
+        "given schedulers sequence."
+    ),
+    "int-max": (
+        "RuntimeError: nonzero is not supported for tensors with more than INT_MAX elements, See "
+        "https://github.com/pytorch/pytorch/issues/51871"
+    ),
+    "daemon-children": "AssertionError: daemonic processes are not allowed to have children",
+    "numpy-api-version": "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf",
+    "hip-memory": "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB.",
+    "old-size-for-view": (
+        "RuntimeError: invalid argument 2: size '[1 x 10]' is invalid for input with 20 elements "
+        "at /x/TH/THStorage.cpp:84"
+    ),
+    "old-no-gpu": "RuntimeError: CUDA error: no CUDA-capable device is detected",
+    "mask-of-transformers": (
+        "ValueError: Attention mask should be of size (1, 1, 10, 10), but is torch.Size([1, 1, 10, 11])"
+    ),
+    "needs-a-cuda-device": "ValueError: Expected a cuda device, but got: cpu",
     "no-wheel": "ERROR: No matching distribution found for torch==1.7.1",
     "no-compiler-of-windows": "error: Microsoft Visual C++ 14.0 or greater is required. Get it with"
     ' "Microsoft C++ Build Tools"',
@@ -1079,6 +1169,7 @@ WITHIN = {
     "backward-of-object": {"module-attribute"},
     "loss-object": {"module-attribute"},
     "cuda-function-missing": {"hip-no-code"},
+    "kernel-image-invalid": {"cuda-function-missing"},
 }
 
 

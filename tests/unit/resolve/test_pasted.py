@@ -181,3 +181,37 @@ def test_a_long_line_costs_nothing() -> None:
     for text in (line * 100_000 for line in lines):
         assert isinstance(plain(text), str)
         assert isinstance(errors_in(lines_of(text)), tuple)
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        f"I get this when I train. How do I solve it?\n\n`{ERROR}`",
+        f"I got this error: **{ERROR}** ",
+        f'location: "models/layer.py", line 438,error: mask[b] = 1 {ERROR}',
+        f"jacrev(func)(x)\n# {ERROR}",
+        f"{BARE[: -len(ERROR)]} {ERROR}",
+    ],
+)
+def test_an_error_inside_of_a_line_is_the_error_alone(pasted: str) -> None:
+    (error,) = [error for error in errors_in(lines_of(pasted)) if error.exception]
+    assert error.first_line == ERROR
+
+
+def test_a_traceback_as_a_text_of_python_is_read() -> None:
+    escaped = repr(f"Caught RuntimeError in DataLoader worker process 0.\nOriginal {BARE}\n")
+    pasted = f"wandb: ERROR Run a1 errored: RuntimeError({escaped})\nwandb: more\nwandb: and more"
+    error = errors_in(lines_of(pasted))[-1]
+    assert error.first_line == ERROR
+    assert [frame.file for frame in error.frames] == ["/x/train.py"]
+
+
+def test_an_error_of_pytest_is_as_far_in_as_the_code() -> None:
+    """The line of code above it may be inside of many blocks."""
+    assert plain(f"{'E':<28}{ERROR}") == ERROR
+
+
+def test_sizes_of_a_web_page_are_written_as_torch_does() -> None:
+    assert (
+        plain("shapes cannot be multiplied (2×1568 and 1050×10)") == "shapes cannot be multiplied (2x1568 and 1050x10)"
+    )

@@ -1,0 +1,312 @@
+"""Messages about calls: an argument, a size, a dtype or a system that a function refuses.
+
+The class of a row is `facts/message.py::Message`. These rows come before the other ones of the table.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ptexplore.facts.message import Message
+from ptexplore.facts.source import FactSource
+
+OF_CALLS = (
+    Message(
+        "attention-bias",
+        re.compile(r"attn_bias: wrong shape \((?P<name>[\w ]+) dimension\)"),
+        (
+            FactSource(
+                "aten/src/ATen/native/transformers/cuda/attention.cu", "attn_bias: wrong shape (batch dimension)"
+            ),
+        ),
+    ),
+    Message(
+        "attention-alignment",
+        re.compile(r"(?P<name>attn_bias|query|key|value|grad_output|\w+_ptr)\S* is not correctly aligned"),
+        (
+            FactSource(
+                "aten/src/ATen/native/transformers/cuda/mem_eff_attention/gemm_kernel_utils.h",
+                " is not correctly aligned",
+            ),
+        ),
+    ),
+    Message(
+        "no-inf-checks-before-update",
+        re.compile(r"No inf checks were recorded prior to update"),
+        (FactSource("torch/amp/grad_scaler.py", "No inf checks were recorded prior to update."),),
+    ),
+    Message(
+        "mps-old-system",
+        re.compile(r"The MPS backend is supported on MacOS (?P<name>[\d.]+)\+"),
+        (FactSource("aten/src/ATen/mps/EmptyTensor.cpp", "The MPS backend is supported on MacOS "),),
+    ),
+    Message(
+        "aoti-argument",
+        re.compile(
+            r"Expected extern kernel (?P<name>\S{1,200}) to have serialized argument type (?P<size"
+            r">\w+(?: or \w+){0,3}) for argument (?P<given>\d+) but got (?P<owner>\w+)"
+        ),
+        (FactSource("torch/csrc/inductor/aoti_torch/oss_proxy_executor.cpp", " to have serialized argument type "),),
+    ),
+    Message(
+        "script-arguments-count",
+        re.compile(
+            r"\b(?P<name>\w+)\(\) expected at most (?P<size>\d+) argument\(s\) but received (?P<gi"
+            r"ven>\d+) argument\(s\)"
+        ),
+        (FactSource("torch/csrc/jit/python/pybind_utils.h", "() expected at most "),),
+    ),
+    Message(
+        "batch-mode-input",
+        re.compile(
+            r"(?<!non-empty )(?P<size>\dD or \dD) \(batch mode\) tensor (?:expected for input|with"
+            r" possibly 0 batch size)"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/Padding.h",
+                " (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ",
+            ),
+        ),
+    ),
+    Message(
+        "script-object",
+        re.compile(r"Could not get name of python class object"),
+        (FactSource("torch/_jit_internal.py", "Could not get name of python class object"),),
+    ),
+    Message(
+        "triton-compiler",
+        re.compile(
+            r"CalledProcessError: Command '\[?[^\n]{0,300}?(?:\bgcc|\bcl\.exe|\bcl\.EXE|clang|\btc"
+            r"c\.exe|/cc)'[^\n]{0,6000}?returned non-zero exit status"
+        ),
+        (),
+    ),
+    Message(
+        "kernel-image-invalid",
+        re.compile(r"Triton Error \[CUDA\]: device kernel image is invalid"),
+        (),
+    ),
+    Message(
+        "ptxas-failed",
+        re.compile(
+            r"`ptxas` failed with error code|PTXASError|Internal Triton PTX codegen error|ptxas fa"
+            r"tal"
+        ),
+        (),
+    ),
+    Message(
+        "same-padding-stride",
+        re.compile(r"padding='same' is not supported for strided convolutions"),
+        (FactSource("torch/nn/modules/conv.py", "padding='same' is not supported for strided convolutions"),),
+    ),
+    Message(
+        "pooled-empty",
+        re.compile(r"Expected (?:input|grad_output) to have non-zero size for non-batch dimensions"),
+        (
+            FactSource(
+                "aten/src/ATen/native/AdaptiveAveragePooling.cpp",
+                "Expected input to have non-zero size for non-batch dimensions",
+            ),
+        ),
+    ),
+    Message(
+        "ddp-devices",
+        re.compile(r"DistributedDataParallel device_ids and output_device arguments only work with"),
+        (
+            FactSource(
+                "torch/nn/parallel/distributed.py", "DistributedDataParallel device_ids and output_device arguments "
+            ),
+        ),
+    ),
+    Message(
+        "flash-dtype",
+        re.compile(r"FlashAttention only supports? fp16"),
+        (
+            FactSource(
+                "aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp",
+                "FlashAttention only support fp16 and bf16 data type",
+            ),
+        ),
+    ),
+    Message(
+        "gpu-without-bfloat16",
+        re.compile(r"Current CUDA Device does not support bfloat16"),
+        (FactSource("torch/amp/autocast_mode.py", "Current CUDA Device does not support bfloat16. "),),
+    ),
+    Message(
+        "optimizer-steps-on-gpu",
+        re.compile(r"If capturable=False, state_steps should not be CUDA tensors"),
+        (),
+    ),
+    Message(
+        "vision-operators",
+        re.compile(
+            r"Couldn't load custom C\+\+ ops|PyTorch and torchvision were compiled with different "
+            r"CUDA"
+        ),
+        (),
+    ),
+    Message(
+        "traced-type",
+        re.compile(r"Type '(?P<name>[^'\n]{1,120})' cannot be traced"),
+        (FactSource("torch/csrc/jit/python/pybind_utils.h", " cannot be traced. Only Tensors and (possibly nested) "),),
+    ),
+    Message(
+        "integer-power",
+        re.compile(r"Integers to negative integer powers are not allowed"),
+        (FactSource("aten/src/ATen/native/Pow.cpp", "Integers to negative integer powers are not allowed."),),
+    ),
+    Message(
+        "grad-without-inputs",
+        re.compile(
+            r"grad requires non-empty inputs|`?inputs`? argument to `(?:backward|grad)\(\)` cannot"
+            r" be empty"
+        ),
+        (FactSource("torch/autograd/__init__.py", "cannot be empty"),),
+    ),
+    Message(
+        "vmap-of-plain-value",
+        re.compile(
+            r"Got in_dim=(?P<size>-?\d+) for an input but the input is of type (?P<name><class '[^"
+            r"'\n]{1,80}'>)"
+        ),
+        (FactSource("torch/_functorch/vmap.py", " for an input but the input is of type "),),
+    ),
+    Message(
+        "comprehension-conditions",
+        re.compile(r"(?P<name>Comprehension ifs) are not supported yet"),
+        (FactSource("torch/jit/frontend.py", " are not supported yet"),),
+    ),
+    Message(
+        "onnx-package",
+        re.compile(r"Module (?P<name>onnx\w*) is not installed"),
+        (FactSource("torch/onnx/_internal/onnx_proto_utils.py", "Module onnx is not installed!", until="2.8"),),
+    ),
+    Message(
+        "copied-parameter",
+        re.compile(r'While copying the parameter named "(?P<name>[^"\n]{1,200})"'),
+        (FactSource("torch/nn/modules/module.py", 'While copying the parameter named "'),),
+    ),
+    Message(
+        "split-by-list",
+        re.compile(
+            r"the last offset value should be the size of the indices tensor|offsets\[0\] has to b"
+            r"e 0|offsets\[-1\] can not be greater than input"
+        ),
+        (FactSource("aten/src/ATen/native/EmbeddingBag.cpp", "offsets[0] has to be 0"),),
+    ),
+    Message(
+        "bag-index",
+        re.compile(
+            r"Expected idx >= 0 && idx < num_embeddings but found idx to be (?P<given>-?\d+)|Index"
+            r" \d+ of input takes value (?P<index>-?\d+) which is not in the valid range"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/EmbeddingBag.cpp",
+                "Expected idx >= 0 && idx < num_embeddings but found idx to be ",
+            ),
+            FactSource("aten/src/ATen/native/EmbeddingBag.cpp", " which is not in the valid range [0, "),
+        ),
+    ),
+    Message(
+        "alpha-of-integers",
+        re.compile(
+            r"For integral input tensors, argument (?P<name>alpha|beta) must not be a floating poi"
+            r"nt number"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/BinaryOps.h",
+                "For integral input tensors, argument alpha must not be a floating point number.",
+            ),
+        ),
+    ),
+    Message(
+        "selected-from-number",
+        re.compile(r"(?:select|index_select|narrow)\(\) cannot be applied to a 0-dim tensor"),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", "select() cannot be applied to a 0-dim tensor."),),
+    ),
+    Message(
+        "loader-without-batches",
+        re.compile(r"batch_size=None option disables auto-batching and is mutually exclusive"),
+        (FactSource("torch/utils/data/dataloader.py", "batch_size=None option disables auto-batching "),),
+    ),
+    Message(
+        "learning-rate-tensor",
+        re.compile(
+            r"lr as a Tensor is not supported for capturable=False|Tensor (?P<name>lr|betas?\S{0,4"
+            r"}) must be 1-element"
+        ),
+        (FactSource("torch/optim/adam.py", "lr as a Tensor is not supported for capturable=False and foreach=True"),),
+    ),
+    Message(
+        "step-in-graph",
+        re.compile(r"Attempting CUDA graph capture of step\(\) for an instance of (?P<name>\w+)"),
+        (
+            FactSource(
+                "torch/optim/optimizer.py", "Attempting CUDA graph capture of step() for an instance of ", until="2.12"
+            ),
+        ),
+    ),
+    Message(
+        "sequence-of-plateau",
+        re.compile(r"does not support `?ReduceLROnPlateau`? scheduler as it"),
+        (FactSource("torch/optim/lr_scheduler.py", " does not support `ReduceLROnPlateau` scheduler as it "),),
+    ),
+    Message(
+        "lbfgs-groups",
+        re.compile(r"LBFGS doesn't support per-parameter options"),
+        (FactSource("torch/optim/lbfgs.py", "LBFGS doesn't support per-parameter options "),),
+    ),
+    Message(
+        "int-max",
+        re.compile(
+            r"(?:nonzero is not supported for|only supports?) tensors with (?:more than|at most|up"
+            r" to) INT_MAX|canUse32BitIndexMath\("
+        ),
+        (),
+    ),
+    Message(
+        "daemon-children",
+        re.compile(r"daemonic processes are not allowed to have children"),
+        (),
+    ),
+    Message(
+        "numpy-api-version",
+        re.compile(r"module (?:was )?compiled against (?:API|ABI) version"),
+        (),
+    ),
+    Message(
+        "hip-memory",
+        re.compile(r"(?:HIP|XPU|NPU|MLU|MUSA) out of memory"),
+        (),
+    ),
+    Message(
+        "old-size-for-view",
+        re.compile(r"size '\[[\d x]+\]' is invalid for input with (?P<given>\d+)"),
+        (),
+    ),
+    Message(
+        "old-no-gpu",
+        re.compile(r"cuda runtime error \(38\)|no CUDA-capable device is detected"),
+        (),
+    ),
+    Message(
+        "mask-of-transformers",
+        re.compile(
+            r"Attention mask should be of size \((?P<size>[\d, ]+)\), but is torch\.Size\(\[(?P<gi"
+            r"ven>[\d, ]+)\]\)"
+        ),
+        (),
+    ),
+    Message(
+        "needs-a-cuda-device",
+        re.compile(
+            r"Expected a (?P<name>cuda|xpu|mps) device(?: with a specified index)?(?: or an intege"
+            r"r)?, but got:? ?(?P<given>\w+)"
+        ),
+        (FactSource("torch/cuda/_utils.py", "Expected a cuda device, but got: "),),
+    ),
+)

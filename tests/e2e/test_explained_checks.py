@@ -1,0 +1,79 @@
+"""For a message without a cause: the check in torch's source. It is evaluated in the frame that really raised."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import pytest
+import torch
+from torch import nn
+from torch.optim import lr_scheduler
+
+from tests.harness import InProcess
+
+pytestmark = pytest.mark.e2e
+
+
+def optimizer() -> torch.optim.Optimizer:
+    return torch.optim.SGD([torch.ones(1, requires_grad=True)], 0.1)
+
+
+def sequential() -> None:
+    first = optimizer()
+    lr_scheduler.SequentialLR(first, [lr_scheduler.ConstantLR(first)], milestones=[1, 2])
+
+
+RAISING: dict[str, Callable[[], object]] = {
+    "schedulers": sequential,
+    "steps": lambda: lr_scheduler.OneCycleLR(optimizer(), 0.1),
+    "grad of a number": lambda: torch.func.grad(lambda x: 3)(torch.ones(())),
+    "a subset's index": lambda: torch.utils.data.ConcatDataset([]),
+    "no model": lambda: torch.func.stack_module_state([]),
+    "rates": lambda: lr_scheduler.ReduceLROnPlateau(optimizer(), min_lr=[0.1, 0.2]),
+    "a norm": lambda: torch.nn.utils.spectral_norm(nn.Linear(2, 2), n_power_iterations=0),
+    "a datasets' size": lambda: torch.utils.data.TensorDataset(torch.ones(2), torch.ones(3)),
+}
+
+
+def raising_frame(error: BaseException) -> FrameType:
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return frames[-1]
+
+
+@pytest.mark.parametrize("name", RAISING)
+def test_the_condition_is_so_in_the_frame_that_raised(command: InProcess, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "pasted.txt"
+    with pytest.raises((ValueError, RuntimeError, AssertionError)) as caught:
+        RAISING[name]()
+    file.write_text(f"{caught.type.__name__}: {caught.value}", encoding="utf-8")
+    told = json.loads(command("explain-error", str(file), "--json").out)
+    if told["cause"] is not None:
+        assert told["check"] is None, "a cause says more"
+        return
+    check, frame = told["check"], raising_frame(caught.value)
+    assert check["function"].split(".")[-1] in ("", frame.f_code.co_name)
+    holds = eval(check["condition"], frame.f_globals, frame.f_locals)
+    assert bool(holds) is check["holds"], check
+
+
+def test_it_is_the_answer_of_a_message_without_a_cause(command: InProcess, tmp_path: Path) -> None:
+    file = tmp_path / "pasted.txt"
+    with pytest.raises(ValueError, match="Sequential") as caught:
+        sequential()
+    file.write_text(f"ValueError: {caught.value}", encoding="utf-8")
+    shown = " ".join(command("explain-error", str(file)).out.split())
+    assert "why SequentialLR.__init__() raises it where this holds: len(milestones)" in shown
+    assert "not known" not in shown
+
+
+def test_a_check_in_cpp_has_its_condition(sourced_command: InProcess, tmp_path: Path) -> None:
+    file = tmp_path / "pasted.txt"
+    with pytest.raises(RuntimeError) as caught:
+        torch.nn.functional.channel_shuffle(torch.ones(1, 3, 2, 2), 2)
+    file.write_text(f"RuntimeError: {caught.value}", encoding="utf-8")
+    told = json.loads(sourced_command("explain-error", str(file), "--json").out)
+    assert told["check"] == {"function": told["check"]["function"], "condition": "(c % groups) == 0", "holds": False}
