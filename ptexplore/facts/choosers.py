@@ -220,6 +220,30 @@ CHOOSERS = (
 )  # fmt: skip
 
 
+class Algorithm(NamedTuple):
+    """An algorithm of the C++ standard library, and functions inside it that only it calls in libstdc++."""
+
+    name: str
+    functions: tuple[str, ...]
+    source: FactSource  # a file of PyTorch that calls it
+
+
+_TOPK = f"{_NATIVE}/TopKImpl.h"
+_SORTING = f"{_NATIVE}/cpu/SortingKernel.cpp"
+_STABLE = (
+    "std::__merge_sort_with_buffer", "std::__merge_adaptive", "std::__merge_adaptive_resize",
+    "std::__stable_sort_adaptive", "std::__stable_sort_adaptive_resize", "std::__inplace_stable_sort",
+    "std::__merge_without_buffer",
+)  # fmt: skip
+ALGORITHMS = (  # one of them may call another: std::sort ends with a partial sort if it recurses too deeply
+    Algorithm("std::sort", ("std::__introsort_loop",), FactSource(_TOPK, "std::sort(")),
+    Algorithm("std::stable_sort", _STABLE, FactSource(_SORTING, "std::stable_sort(")),
+    Algorithm("std::nth_element", ("std::__introselect",), FactSource(_TOPK, "std::nth_element(")),
+    Algorithm("std::partial_sort", ("std::__heap_select",), FactSource(_TOPK, "std::partial_sort(")),
+)
+BY_PART = {function: row.name for row in ALGORITHMS for function in row.functions}
+
+
 class PythonChooser(NamedTuple):
     """A Python function that decides which code computes, and the variables that say what it decided at its end."""
 
@@ -246,7 +270,8 @@ PYTHON_CHOOSERS = (
 )  # fmt: skip
 BY_FUNCTION = {chooser.function: chooser for chooser in CHOOSERS}
 _CHECKS = {check.function: check for row in CHOOSERS for each in row.alternatives for check in each.checks}
-_ASKED = frozenset(BY_FUNCTION) | frozenset(_CHECKS)
+GRAD_MODE = Check("c10::GradMode::is_enabled", FactSource("c10/core/GradMode.cpp", "bool GradMode::is_enabled()"))
+_ASKED = frozenset({*BY_FUNCTION, *_CHECKS, GRAD_MODE.function})
 _LAST_NAMES = tuple(frozenset(name.rpartition("::")[2] for name in _ASKED))
 
 
@@ -282,4 +307,6 @@ def facts() -> Iterator[tuple[str, FactSource]]:
     yield from ((f"chooser {row.function}", row.source) for row in CHOOSERS)
     yield from ((f"chooser {row.function}", row.source) for row in PYTHON_CHOOSERS)
     yield from ((f"check {check.function}", check.source) for check in _CHECKS.values())
+    yield from ((f"algorithm {row.name}", row.source) for row in ALGORITHMS)
+    yield f"check {GRAD_MODE.function}", GRAD_MODE.source
     yield from ((f"answers of {row.function}", row.answers.source) for row in CHOOSERS if row.answers is not None)

@@ -53,6 +53,13 @@ MAY_COPY = tuple(f"aten::{name}" for name in (
 COPYING = tuple(f"aten::{name}" for name in (
     "copy_", "clone", "_to_copy", "_reshape_copy", "_mkldnn_reshape", "to_dense",
 ))  # fmt: skip
+# Operators whose new tensor has nothing but elements of their arguments, or one value that fills the rest. By operator:
+# the argument that the new tensor has as many elements as; "" if sizes alone do not say it.
+WRITES = {f"aten::{name}": elements for name, elements in {
+    "cat": "tensors", "stack": "tensors", "gather": "index", "take": "index", "flip": "self", "roll": "self",
+    "index": "", "index_select": "", "masked_select": "", "narrow_copy": "", "repeat_interleave": "",
+    "constant_pad_nd": "", "embedding": "",
+}.items()}  # fmt: skip
 # The method returns a contiguous tensor without calling its operator: THPVariable_contiguous in
 # tools/autograd/templates/python_variable_methods.cpp.
 CONTIGUOUS_METHOD = "contiguous"
@@ -231,6 +238,11 @@ def facts() -> Iterator[tuple[str, FactSource]]:
     yield from (("clone keeps strides", KEEPS_STRIDES), ("bits are resolved", RESOLVES_IN))
     yield from (("memory formats", source) for source in FORMATS_IN)
     yaml = "aten/src/ATen/native/native_functions.yaml"
+    for operator in WRITES:
+        first = {"cat": "Tensor[] tensors", "stack": "Tensor[] tensors", "embedding": "Tensor weight"}
+        name = operator.removeprefix("aten::")
+        overload = f"{name}.Tensor" if name == "index" else f"{name}.self_int" if name == "repeat_interleave" else name
+        yield f"writing operator {operator}", FactSource(yaml, f"{overload}({first.get(name, 'Tensor self')}")
     for operator in (COPY, *COPIES):
         name = operator.removeprefix("aten::")
         yield f"copying operator {operator}", FactSource(yaml, f"{_OVERLOADS.get(name, name)}(Tensor")

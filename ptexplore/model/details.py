@@ -352,6 +352,10 @@ class RecordsNothingInBackward(Detail, frozen=True):
     """It recorded no node, because grad mode is off in backward."""
 
 
+class RecordsNothingGradOff(Detail, frozen=True):
+    """It recorded no node, because grad mode is off."""
+
+
 class RecordsNothingNeeded(Detail, frozen=True):
     """It recorded no node, because no input requires grad."""
 
@@ -373,6 +377,18 @@ class Copies(Detail, frozen=True):
 
 class CopiesNothing(Detail, frozen=True):
     """A call that copies only if it must: here its result is its argument, or a view of it."""
+
+
+class ViewsInside(Detail, frozen=True):
+    """Calls inside an operator that copy only if they must: here all of them copy nothing. Their operators."""
+
+    operators: tuple[str, ...]
+
+
+class WritesNewTensor(Detail, frozen=True):
+    """The call writes elements of its arguments into a new tensor: how many bytes, if known."""
+
+    bytes: str = ""
 
 
 class CopiesMore(Beside, frozen=True):
@@ -562,6 +578,12 @@ class NoFastPath(Detail, frozen=True):
     """A module's forward did not take its fast path, and the reason that it noted."""
 
     why: str
+
+
+class ByAlgorithm(Detail, frozen=True):
+    """An algorithm of the C++ standard library ran inside."""
+
+    name: str
 
 
 class ByDefault(Detail, frozen=True):

@@ -5,11 +5,11 @@ An answer is a value that a function returned in the stepped run. Of a function 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from msgspec import structs
 
-from ptexplore.facts.choosers import BY_FUNCTION, FAST_SETUPS, Alternative, Check, Chooser
+from ptexplore.facts.choosers import BY_FUNCTION, BY_PART, FAST_SETUPS, Alternative, Check, Chooser
 from ptexplore.model import details as says
 from ptexplore.model.details import Detail
 from ptexplore.model.trace import Hop, walk
@@ -17,27 +17,36 @@ from ptexplore.model.trace import Hop, walk
 Details = tuple[Detail, ...]
 
 
-def choices(hops: Iterable[Hop], has_row: Callable[[int], bool]) -> dict[int, Details]:
+def choices(
+    hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Container[int] = ()
+) -> dict[int, Details]:
     """Returns the details about choices by hop id: of the chooser's own hop, or of the nearest hop around it.
 
-    `has_row` says whether a hop may have a row.
+    `has_row` says whether a hop may have a row. `kernels` are hops whose rows also tell of what runs in their loops.
     """
     details: dict[int, Details] = {}
-    pending: list[tuple[Hop, int | None]] = [(hop, None) for hop in hops]
+    pending: list[tuple[Hop, int | None, int | None]] = [(hop, None, None) for hop in hops]
     while pending:
-        hop, around = pending.pop()
+        hop, around, kernel = pending.pop()
         caller = around
+        kernel = hop.id if hop.id in kernels else None if hop.kind == "op" else kernel
+        if hop.kind == "native" and hop.name in BY_PART:  # what it calls itself is part of it
+            detail = says.ByAlgorithm(name=BY_PART[hop.name])
+            at = around if kernel is None else kernel
+            if at is not None and detail not in details.get(at, ()):
+                details[at] = (*details.get(at, ()), detail)
+            continue
         chooser = chooser_of(hop)
         if chooser is not None:
             at = hop.id if chooser.on == "itself" else around
-            detail = _detail(chooser, hop)
-            if at is not None and detail is not None and detail not in details.get(at, ()):
-                details[at] = (*details.get(at, ()), detail)
+            answer = _detail(chooser, hop)
+            if at is not None and answer is not None and answer not in details.get(at, ()):
+                details[at] = (*details.get(at, ()), answer)
         elif has_row(hop.id):
             around = hop.id
         if hop.python is not None and hop.python.variables:
             details |= _of_python(hop, hop.python.variables, details, caller)
-        pending += [(child, around) for child in reversed(hop.children)]
+        pending += [(child, around, kernel) for child in reversed(hop.children)]
     return details
 
 
@@ -47,9 +56,8 @@ def _of_python(
     """Returns what the variables of a Python function say that chooses code: about itself, or about its caller."""
     for detail in of_module(hop):
         return {hop.id: (*known.get(hop.id, ()), detail)}
-    if "fused" not in variables or caller is None:
-        return {}
-    return {caller: (*known.get(caller, ()), _of_optimizer(variables))}
+    made = () if caller is None else tuple(of_optimizer(hop))
+    return {caller: (*known.get(caller, ()), *made)} if caller is not None and made else {}
 
 
 def of_module(hop: Hop) -> Iterator[Detail]:
@@ -60,13 +68,16 @@ def of_module(hop: Hop) -> Iterator[Detail]:
         yield says.NoFastPath(why=" ".join(why.split()).removesuffix("."))
 
 
-def _of_optimizer(variables: Mapping[str, str]) -> Detail:
-    for kind in ("fused", "foreach"):
-        if variables.get(kind) == str(True):
-            return says.ByDefault(kind=kind)
-    if variables.get("differentiable") == str(True):
-        return says.Differentiable()
-    return says.OneByOne(devices=variables.get("foreach_supported_devices", ""))
+def of_optimizer(hop: Hop) -> Iterator[Detail]:
+    """Yields which implementation an optimizer takes by default, if the hop is the function that decides it."""
+    variables = hop.python.variables if hop.python is not None else {}
+    kind = next((kind for kind in ("fused", "foreach") if variables.get(kind) == str(True)), None)
+    if kind is not None:
+        yield says.ByDefault(kind=kind)
+    elif variables.get("differentiable") == str(True):
+        yield says.Differentiable()
+    elif "fused" in variables:
+        yield says.OneByOne(devices=variables.get("foreach_supported_devices", ""))
 
 
 def chooser_of(hop: Hop) -> Chooser | None:

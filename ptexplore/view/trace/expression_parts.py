@@ -28,7 +28,7 @@ from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace import native
 from ptexplore.view.trace.alike import Shapes
-from ptexplore.view.trace.choices import of_module
+from ptexplore.view.trace.choices import of_module, of_optimizer
 from ptexplore.view.trace.ending import COPY_SLICES
 from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
 from ptexplore.view.trace.hop_weights import weights_with_inside
@@ -190,6 +190,8 @@ class _Gathering:
         """Counts for `owner` the hop's own instructions and everything inside the hop."""
         if owner.kind == "module":
             owner.choices.update(dict.fromkeys(of_module(hop)))
+        if owner.kind == "call":
+            owner.choices.update(dict.fromkeys(of_optimizer(hop)))
         if hop.instructions is not None and self.unit == "instructions":
             self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
         for child in hop.children:

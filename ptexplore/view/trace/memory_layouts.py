@@ -62,6 +62,26 @@ def of_arguments(hop: Hop) -> tuple[Detail, ...]:
     return (detail,)
 
 
+def of_new_tensor(hop: Hop, argument: str) -> Detail:
+    """Returns that an operator call writes a new tensor, with its bytes if an argument has as many elements.
+
+    The new tensor has the dtype of the first tensor. A list counts with all its tensors: `tensors[0]`, `tensors[1]`.
+    """
+    given = [tensor for tensor in hop.tensors if argument and tensor.name.partition("[")[0] == argument]
+    dtype = hop.tensors[0].dtype if hop.tensors else ""
+    is_list = any("[" in tensor.name for tensor in given)
+    is_known = bool(given) and all(tensor.layout == "strided" for tensor in hop.tensors)
+    is_known = is_known and not (is_list and any(tensor.dtype != dtype for tensor in given))
+    sums = [bytes_of(dtype, tensor.sizes) for tensor in given] if is_known else []
+    known = [amount for amount in sums if amount is not None]
+    return says.WritesNewTensor(bytes=size(sum(known)) if known and len(known) == len(sums) else "")
+
+
+def without_overload(hop: Hop) -> str:
+    """Returns the name of an operator call without its overload."""
+    return (hop.op or hop.name).partition(".")[0]
+
+
 def is_contiguous(tensor: TensorRef) -> bool:
     """Whether a tensor is contiguous. True if it has no strides, since then they say nothing."""
     return tensor.strides is None or layouts.is_contiguous(tensor.sizes, tensor.strides)

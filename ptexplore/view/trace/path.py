@@ -10,6 +10,7 @@ import heapq
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
@@ -18,6 +19,7 @@ from operator import attrgetter
 from msgspec import structs
 
 from ptexplore.facts import layouts
+from ptexplore.facts.choosers import GRAD_MODE
 from ptexplore.facts.kernels_of_keys import REFUSES, When, kernel_does
 from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
@@ -40,7 +42,7 @@ from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING, how_timed
 from ptexplore.view.trace.hop_weights import figures, weights_shown
 from ptexplore.view.trace.lines import formulas_of, launch_details, left_out, lines_of
-from ptexplore.view.trace.memory_layouts import copied, elements, of_arguments, of_copy
+from ptexplore.view.trace.memory_layouts import copied, elements, of_arguments, of_copy, of_new_tensor, without_overload
 from ptexplore.view.trace.page import IN_CALL, NextStep, Options, ScreenRow, TraceView, in_words, percent
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.run_again import run_again
@@ -667,7 +669,7 @@ class _Steps:
         hops, self.levels = levels_folded(hops)
         folded(hops, self._note)
         may_have_row = {hop.id for hop in walk(hops) if not _is_through(hop)}
-        self.choices = choices(whole, may_have_row.__contains__)
+        self.choices = choices(whole, may_have_row.__contains__, self.kernels)
         return hops
 
     def _python(self, inner: list[_Step]) -> _Step:
@@ -797,10 +799,11 @@ class _Steps:
         if inner is not None and inner.status == "inlined":
             name = _CAPABILITY.sub("", bare(native.shown_name(inner)).partition("<")[0])
             row = self._row(replace(inner, instructions=hop.instructions), name, (says.LoopOverElements(),))
-            in_libraries: list[_Step] = []
-            if self.inside[inner.id].has_library:  # for example LAPACK's call for each matrix of a batch
-                in_libraries = [step for step in (yield self._all(inner.children, around)) if _holds_library(step)]
-            made = self._made(row, hop, in_libraries, around)
+            # For example LAPACK's call for each matrix of a batch, or a function that has the loop itself.
+            steps = yield self._all(inner.children, around)
+            half = (hop.instructions or 0) / 2
+            steps = [step for step in steps if _holds_library(step) or (half and step.cost > half)]
+            made = self._made(row, hop, steps, around)
             made.is_loop = True
             return made
         if hop.kind == "closed":
@@ -937,14 +940,28 @@ class _Steps:
         return made
 
     def _no_copy(self, hop: Hop, around: _Around) -> Details:
-        """Returns the detail of a call of yours that copies only if it must, and did not; () for other calls."""
-        if around.op is not None or hop.copy is not None or hop.id in self.left or self.trace.ending is not None:
+        """Returns the detail of a call that copies nothing although it may, or that writes a new tensor by copying.
+
+        Of the operators inside a call of yours, says the same of all that copy only if they must. () if nothing is known.
+        """
+        if hop.copy is not None or hop.id in self.left or self.trace.ending is not None:
             return ()
-        if (hop.op or hop.name).partition(".")[0] not in layouts.MAY_COPY:
+        name = without_overload(hop)
+        if name in layouts.WRITES:
+            is_inside = around.op is not None and without_overload(around.op) in layouts.WRITES
+            return () if is_inside else (of_new_tensor(hop, layouts.WRITES[name]),)
+        inner = Counter[str]()
+        for call in walk(hop.children):
+            inner[without_overload(call)] += call.calls if call.kind == "op" else 0
+        if any(inner[copying] for copying in (*layouts.COPYING, *layouts.WRITES)):
             return ()
-        inner = (call.op or call.name for call in walk(hop.children) if call.kind == "op")
-        is_copied = any(name.partition(".")[0] in layouts.COPYING for name in inner)
-        return () if is_copied else (says.CopiesNothing(),)
+        if name in layouts.MAY_COPY:
+            return (says.CopiesNothing(),)
+        if around.op is not None:
+            return ()
+        views = [(view.removeprefix("aten::"), inner[view]) for view in layouts.RESHAPE if inner[view]]
+        named = tuple(f"{view} ×{count}" if count > 1 else view for view, count in views)
+        return (says.ViewsInside(operators=named),) if named else ()
 
     def _returns_itself(self, hop: Hop) -> bool:
         """Whether Tensor.contiguous returned its tensor: it calls no operator if the tensor is contiguous already."""
@@ -1057,7 +1074,10 @@ class _Steps:
         needs = [argument.requires_grad for argument in arguments]
         if not around.recording:
             return says.RecordsNothingInBackward()
-        return says.RecordsNothingNeeded() if needs and not any(needs) else says.RecordsNothing()
+        if needs and not any(needs):
+            return says.RecordsNothingNeeded()
+        asked = (child.native.returned for child in of_call(whole) if child.native and child.name == GRAD_MODE.function)
+        return says.RecordsNothingGradOff() if False in asked else says.RecordsNothing()
 
     def _what(self, hop: Hop) -> Details:
         """Returns what a C++ function does, if the data say so."""

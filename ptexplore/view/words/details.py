@@ -81,6 +81,7 @@ ENGLISH: Catalogue = {
     says.RecordsNode: "records a node",
     says.RecordsNothing: "records nothing",
     says.RecordsNothingInBackward: "records nothing: grad mode is off in backward",
+    says.RecordsNothingGradOff: "records nothing: grad mode is off",
     says.RecordsNothingNeeded: "records nothing: no input requires grad",
     # --- tensors in memory ---
     says.Copies: (
@@ -89,6 +90,8 @@ ENGLISH: Catalogue = {
         "[: strides {kept} kept]"
     ),
     says.CopiesNothing: "copies nothing",
+    says.ViewsInside: "{operators:, } inside: copies nothing",
+    says.WritesNewTensor: "writes a new tensor[, {bytes}]",
     says.CopiesMore: "and {copies} more",
     says.BecauseOf: "{reason}",
     says.HasStrides: "{argument} {sizes} has strides {strides}[, {format}][, {more} more not contiguous]",
@@ -129,6 +132,7 @@ ENGLISH: Catalogue = {
     says.FastEmbeddingBag: "fast path",
     says.SlowEmbeddingBag: "no fast path",
     says.NoFastPath: "no fast path: {why}",
+    says.ByAlgorithm: "by {name}",
     says.ByDefault: "{kind} by default",
     says.OneByOne: "one parameter at a time[: not all are plain tensors on {devices}]",
     says.Differentiable: "one parameter at a time: differentiable",
