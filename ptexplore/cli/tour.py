@@ -125,12 +125,13 @@ def tour(
         if not (as_json or answers or everything) and sys.stdin.isatty() and sys.stdout.isatty():
             _walk(workspace, chosen, number, has_fetched=fetch)
             return 0
-        # Indexing takes a minute or two, so the introduction comes first.
-        is_begun = number is None and not as_json and not answers and not workspace.trees_at_hand()[0]
-        if is_begun:
-            _print_intro(chosen)
-        guide = workspace.guide()
-        if not fetch:
+        # Text that people read comes at once, from what is at hand. A document has the places of all its stops, and
+        # whoever asks for the source waits for it.
+        waits = as_json or fetch
+        guide = workspace.guide() if waits else workspace.guide_at_hand()
+        if not guide.trees:
+            _tell_how_to_index()
+        elif not fetch:
             _tell_what_is_missing(guide, chosen)
         if as_json:
             from ptexplore.view.documents.notes import tour_document
@@ -139,7 +140,7 @@ def tour(
         elif answers:
             _print_answers(guide, chosen, numbers)
         else:
-            _print(guide, chosen, numbers, whole=number is None, intro=number is None and not is_begun)
+            _print(guide, chosen, numbers, whole=number is None)
     return 0
 
 
@@ -162,6 +163,11 @@ def _walk(workspace: Workspace, tour: Tour, number: int | None, *, has_fetched: 
     finally:
         if index is not None:
             index.stop()
+
+
+def _tell_how_to_index() -> None:
+    """Says that the stops are printed without their lines of source, and how to get these."""
+    warn("the source is not indexed, so stops have no lines of source: ptexplore index (about a minute) adds them")
 
 
 def _tell_what_is_missing(guide: Guide, tour: Tour) -> None:
@@ -226,13 +232,13 @@ def _print_intro(tour: Tour) -> None:
     sys.stdout.flush()
 
 
-def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, whole: bool, intro: bool) -> None:
-    """Prints these stops of a tour, without the results of their labs. With `intro`, the introduction comes first."""
+def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, whole: bool) -> None:
+    """Prints these stops of a tour, without the results of their labs. `whole`: the introduction comes first."""
     from ptexplore.render.terminal.console import captured
     from ptexplore.render.terminal.tour import print_stop
 
     console = open_console()
-    if intro:
+    if whole:
         _print_intro(tour)
     for number in numbers:
         view = guide.stop(tour, number)
@@ -316,7 +322,7 @@ def _review(workspace: Workspace) -> int:
     elif not (sys.stdin.isatty() and sys.stdout.isatty()):
         print("\n".join(clean_lines(concept.question) for concept in due))
     else:
-        guide = workspace.guide()
+        guide = workspace.guide_at_hand()
         try:
             for number, concept in enumerate(due, 1):
                 print(f"{number}/{len(due)}")

@@ -713,12 +713,17 @@ class Workspace:
         return Guide(self.library, trees, runtime.version if runtime is not None else None)
 
     def guide_at_hand(self) -> Guide:
-        """Returns the stops of all tours like `guide`; on no tree if the tree in use has no index. Nothing is built."""
+        """Returns the stops of all tours like `guide`; on no tree if the tree in use has no index. Nothing is built.
+
+        Raises PtexploreError if no tree is called `tree`.
+        """
         from ptexplore.view.notes.tour import Guide
 
-        runtime, chosen = self._main()
+        runtime, named = self._named()
+        chosen = self._main()[1]
         main = chosen or runtime
-        if main is not None and is_at_hand(main):
+        is_unknown = self.tree is not None and self.tree not in named
+        if is_unknown or (main is not None and is_at_hand(main)):
             return self.guide()
         return Guide(self.library, (), runtime.version if runtime is not None else None)
 

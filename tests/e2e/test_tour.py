@@ -425,3 +425,17 @@ def test_a_tour_can_be_read_before_there_is_an_index(reader: Reader, tmp_path: P
     assert "2/" in terminal.prompt()
     terminal.type("q\n")
     assert terminal.end()[0] == 0
+
+
+def test_a_tour_is_printed_at_once_without_an_index(reader: Reader, tmp_path: Path) -> None:
+    cache = {"PTEXPLORE_CACHE": str(tmp_path / "cache")}
+    assert reader.cli("fetch", "--from", str(reader.mini.root), env=cache).code == 0
+    for arguments in (("blending",), ("blending", "token", "--all"), ("blending", "--answers")):
+        printed = reader(*arguments, **cache)
+        assert printed.code == 0, printed
+        assert "ptexplore index" in printed.err
+        assert printed.out.strip()
+        assert not list((tmp_path / "cache").glob("index/*.sqlite")), "nothing was indexed"
+    printed = reader("blending")
+    assert printed.code == 0, printed
+    assert "ptexplore index" not in printed.err, "a tree with an index has its lines"

@@ -97,6 +97,7 @@ def _build(
     text = sum(int(out.pages[url][2]) for url in site.sources.values() if url in out.pages)
     problems += missing
     problems += [f"{url} was not written: {why}" for url, why in sorted(out.lost.items())]
+    problems += [out.unrecorded] if out.unrecorded else []
     absent = len(lost) if all(indexed.checkout is None for indexed in contents.trees) else 0
     kept = len(out.pages) - len(out.changed)
     return Written(len(out.changed), kept, gone, size, text, lost, problems, len(site.stops), absent)

@@ -80,6 +80,7 @@ class Output:
         self.pages: dict[str, list[Any]] = {}
         self.changed: set[str] = set()  # the pages whose bytes have changed
         self.size = 0  # of the list of pages
+        self.unrecorded = ""  # why this build could not be recorded among this user's sites
         self._folders: set[str] = set()
 
     def take(self, rows: Iterable[Row]) -> None:
@@ -211,8 +212,11 @@ class Output:
         )
         text = f'{{"format": {FORMAT}, "pages": {{\n{rows}\n}}}}\n'
         self.size = len(text)
-        with contextlib.suppress(OSError):  # then the next build trusts no list, and asks for --force
+        try:
             self.remembered.also(hashlib.sha256(text.encode()).hexdigest())  # before writing the list: we may be killed
+            self.unrecorded = ""
+        except OSError as error:  # then the next build trusts no list
+            self.unrecorded = f"the next build of this site will need --force: {error.strerror} ({error.filename})"
         with _explaining(self.root):
             write_whole(self.root / MANIFEST, text, self._aside.folder)
 
@@ -256,6 +260,16 @@ class _Remembered:
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             lists, secret = [], token_hex(32)
         return cls(file, lists, secret)
+
+    @property
+    def doubt(self) -> str:
+        """Why a site in this folder is not known as this user's own."""
+        if self.lists:
+            return f"its {MANIFEST} was changed after ptexplore wrote it"
+        return (
+            f"{self._file.parent}, the list of the sites that you wrote, does not have it: another user wrote it, it was"
+            " moved, or HOME or PTEXPLORE_DATA had another value"
+        )
 
     def also(self, sha: str) -> None:
         """Record the hash of a list of pages that is about to be written. Raises OSError."""
@@ -325,9 +339,8 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
         _hold(real, folder)
         out = Output(Path(real), force=force)
         if holds and not out.is_known and not force:
-            why = f"its {MANIFEST} was not written by ptexplore, or another user wrote it, or it was changed or moved"
             hint = "choose an empty folder, or --force, which overwrites pages there and deletes nothing"
-            raise PtexploreError(f"{root} has a site of somebody else", why, hint, USAGE)
+            raise PtexploreError(f"{root} has a site that is not known to be yours", out.remembered.doubt, hint, USAGE)
         try:
             yield out
         finally:

@@ -130,7 +130,7 @@ def test_a_planted_list_of_pages_deletes_nothing(tmp_path: Path) -> None:
     plant(tmp_path, NAMES)
     before = hashes(tmp_path)
     with (
-        pytest.raises(PtexploreError, match="a site of somebody else") as caught,
+        pytest.raises(PtexploreError, match="a site that is not known to be yours") as caught,
         open_output(tmp_path, [], force=False),
     ):
         pass
@@ -231,7 +231,7 @@ def test_a_list_of_pages_that_came_from_another_folder_is_not_believed(tmp_path:
     (tmp_path / "other" / MANIFEST).write_bytes((tmp_path / "site" / MANIFEST).read_bytes())
     (tmp_path / "other/index.html").write_text("mine!")
     with (
-        pytest.raises(PtexploreError, match="a site of somebody else"),
+        pytest.raises(PtexploreError, match="a site that is not known to be yours"),
         open_output(tmp_path / "other", [], force=False),
     ):
         pass
@@ -278,7 +278,7 @@ def test_what_somebody_else_planted_with_a_list_that_fits_is_not_taken(
         out.write("search/0.js", "ptx.evil( 1)", key)
         out.finish()
     monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "mine"))
-    with pytest.raises(PtexploreError, match="a site of somebody else"), open_output(prepared, [], force=False):
+    with pytest.raises(PtexploreError, match="a site that is not known to be yours"), open_output(prepared, [], force=False):
         pass
     for known in (False, True):  # as the second build shows, what is one's own is not read again
         with open_output(prepared, [], force=not known) as out:
@@ -363,3 +363,27 @@ def test_a_link_is_never_followed_out_of_a_site(tmp_path: Path) -> None:
         out.finish()
     assert outside.read_text() == PAGE
     assert (tmp_path / "site/a.html").is_symlink()
+
+
+def test_a_site_that_cannot_be_recorded_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").write_text("a file where the folder of data should be")
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "data"))
+    with open_output(tmp_path / "site", [], force=False) as out:
+        out.begin()
+        out.write("index.html", PAGE)
+        out.finish()
+        assert "--force" in out.unrecorded
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "other"))
+    with (
+        pytest.raises(PtexploreError, match="not known to be yours") as caught,
+        open_output(tmp_path / "site", [], force=False),
+    ):
+        pass
+    assert "PTEXPLORE_DATA" in caught.value.why
+    with open_output(tmp_path / "site", [], force=True) as out:
+        out.begin()
+        out.write("index.html", PAGE)
+        out.finish()
+        assert not out.unrecorded
+    with open_output(tmp_path / "site", [], force=False) as out:
+        assert out.is_known
