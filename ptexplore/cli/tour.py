@@ -125,7 +125,7 @@ def tour(
         if not (as_json or answers or everything) and sys.stdin.isatty() and sys.stdout.isatty():
             _walk(workspace, chosen, number, has_fetched=fetch)
             return 0
-        # Text that people read comes at once, from what is at hand. A document has the places of all its stops, and
+        # Text that people read comes at once, without an index. A document has the places of all its stops, and
         # whoever asks for the source waits for it.
         waits = as_json or fetch
         guide = workspace.guide() if waits else workspace.guide_at_hand()

@@ -465,9 +465,7 @@ def _recorded(runs: _Runs) -> list[RecordedCall]:
 
 
 def _in_as_many_digits(call: RecordedCall) -> RecordedCall:
-    """Returns the call with a time that has as many digits as any other: the length of what is read decides later
-    addresses.
-    """
+    """Returns the call, with a time that always has sixteen digits: the answer's length decides later addresses."""
     return call._replace(time=min(DIGITS + call.time, 10 * DIGITS - 1))
 
 

@@ -40,6 +40,6 @@ def _place_after(path: str, name: bytes) -> int:
         return -1
     finally:
         os.close(file)
-    _TEXT[min(count, len(_TEXT) - 1)] = b"\0"  # behind it stands what an earlier file left there
+    _TEXT[min(count, len(_TEXT) - 1)] = b"\0"  # the end of this file; the buffer may hold the text of an earlier one
     place = _TEXT.raw.find(name, 0, count)
     return place + len(name) if place >= 0 else -1

@@ -17,9 +17,7 @@ from ptexplore.model.trace import Hop, walk
 Details = tuple[Detail, ...]
 
 
-def choices(
-    hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Container[int] = ()
-) -> dict[int, Details]:
+def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Container[int] = ()) -> dict[int, Details]:
     """Returns the details about choices by hop id: of the chooser's own hop, or of the nearest hop around it.
 
     `has_row` says whether a hop may have a row. `kernels` are hops whose rows also tell of what runs in their loops.
@@ -30,7 +28,7 @@ def choices(
         hop, around, kernel = pending.pop()
         caller = around
         kernel = hop.id if hop.id in kernels else None if hop.kind == "op" else kernel
-        if hop.kind == "native" and hop.name in BY_PART:  # what it calls itself is part of it
+        if hop.kind == "native" and hop.name in BY_PART:  # its own calls count as part of it
             detail = says.ByAlgorithm(name=BY_PART[hop.name])
             at = around if kernel is None else kernel
             if at is not None and detail not in details.get(at, ()):

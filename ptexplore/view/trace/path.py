@@ -942,7 +942,7 @@ class _Steps:
     def _no_copy(self, hop: Hop, around: _Around) -> Details:
         """Returns the detail of a call that copies nothing although it may, or that writes a new tensor by copying.
 
-        Of the operators inside a call of yours, says the same of all that copy only if they must. () if nothing is known.
+        It also names the operators inside a call of yours that copy only if they must. () if nothing is known.
         """
         if hop.copy is not None or hop.id in self.left or self.trace.ending is not None:
             return ()
