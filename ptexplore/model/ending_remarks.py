@@ -619,6 +619,12 @@ class WordsInLibrary(EndingRemark, frozen=True):
     words: str
 
 
+class LibraryToo(EndingRemark, frozen=True):
+    """Libraries of torch have the constant words of the message as well as Python files: C++ may have raised it."""
+
+    libraries: tuple[str, ...]
+
+
 class WordsNowhere(EndingRemark, frozen=True):
     """Neither torch's Python files and headers nor its libraries have the words of the message."""
 

@@ -74,7 +74,7 @@ class MessageWords:
     """The places of a message's constant words."""
 
     words: str  # the longest of the constant texts that were found; empty if none was.
-    libraries: tuple[str, ...] = ()  # names of the libraries that have it.
+    libraries: tuple[str, ...] = ()  # names of the libraries that have it too, if its line in C++ source is not known.
     places: tuple[WordsPlace, ...] = ()  # if there are several, each may have made the message.
     further: int = 0  # places beyond these.
 
@@ -137,7 +137,7 @@ def find_words(
             return None
         candidates = in_cpp
         best = max((candidate.size for candidate in candidates), default=0)
-    names = tuple(name for name, some in in_libraries.items() if held in some) if held.size >= best else ()
+    names = tuple(name for name, some in in_libraries.items() if held in some) if held.size >= best * _ALIKE else ()
     alike = [candidate for candidate in candidates if candidate.size >= best * _ALIKE]
     if all(is_special(candidate.place.source.path or "") for candidate in alike) and best < len(message) * _MOSTLY:
         alike = []  # a few words that this build does not have
@@ -146,6 +146,8 @@ def find_words(
     )
     words = chosen[0].words if chosen else held.words
     places = tuple(candidate.place for candidate in chosen if candidate.words == words)
+    if own or not all((place.source.path or "").endswith(".py") for place in places):
+        names = ()
     return MessageWords(words, names, places[:PLACES], max(0, len(places) - PLACES))
 
 

@@ -26,8 +26,11 @@ _GUARDS = 2  # more conditions than that are no explanation.
 
 
 def raising_check(lookup: Lookup, words: MessageWords, message: str) -> RaisingCheck | None:
-    """Returns the check that raises a message. None if no place has one, or if the places have several."""
-    if not words.places or words.further:
+    """Returns the check that raises a message. None if no place has one, or if the places have several.
+
+    None also if a library has the words too: its check is not known without the C++ source.
+    """
+    if not words.places or words.further or words.libraries:
         return None
     usual = [place for place in words.places if not is_special(place.source.path or "")] or words.places
     checks = [_check_at(lookup, place, words.words, " ".join(message.split())) for place in usual]

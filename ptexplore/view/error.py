@@ -105,11 +105,13 @@ def _of_words(words: MessageWords, innermost: PastedFrame | None, *, is_needed: 
     """
     if len(words.places) == 1 and innermost is not None and _is_near(words.places[0], innermost):
         return
-    several = len(words.places) + words.further if len(words.places) > 1 else 0
+    several = len(words.places) + words.further
     yield from _places_of(words.places[:MOST_PLACES])
     if several > MOST_PLACES:
         yield line_of(remarks.MoreAround(few=several - MOST_PLACES))
-    if several:
+    if words.places and words.libraries:
+        yield line_of(remarks.LibraryToo(libraries=words.libraries))
+    if several > 1 or (words.places and words.libraries):
         yield line_of(remarks.OneOfThese(words=cut_in_the_middle(words.words, *WORDS)))
     if not words.places and words.libraries:
         yield line_of(remarks.WordsInLibrary(libraries=words.libraries, words=cut_in_the_middle(words.words, *WORDS)))

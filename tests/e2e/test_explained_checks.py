@@ -77,3 +77,16 @@ def test_a_check_in_cpp_has_its_condition(sourced_command: InProcess, tmp_path: 
     file.write_text(f"RuntimeError: {caught.value}", encoding="utf-8")
     told = json.loads(sourced_command("explain-error", str(file), "--json").out)
     assert told["check"] == {"function": told["check"]["function"], "condition": "(c % groups) == 0", "holds": False}
+
+
+def test_a_message_that_cpp_has_too_is_of_no_python_function(command: InProcess, tmp_path: Path) -> None:
+    """C++ raises it here; the meta function, which runs for fake tensors, has the same words."""
+    file = tmp_path / "pasted.txt"
+    with pytest.raises(RuntimeError) as caught:
+        torch.ones(2).kthvalue(9)
+    assert raising_frame(caught.value).f_code is test_a_message_that_cpp_has_too_is_of_no_python_function.__code__
+    file.write_text(f"RuntimeError: {caught.value}", encoding="utf-8")
+    told = json.loads(command("explain-error", str(file), "--json").out)
+    assert told["check"] is None
+    assert told["words"]["places"]
+    assert told["words"]["libraries"] == ["libtorch_cpu.so"]
