@@ -514,7 +514,7 @@ class RaisingCheck(Struct, frozen=True):
 
     function: str  # empty if unknown
     condition: str  # as the source has it
-    holds: bool
+    holds: bool  # whether the condition is true where the error is raised
 
 
 @dataclass(frozen=True, slots=True)
