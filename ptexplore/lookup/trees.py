@@ -289,6 +289,13 @@ def atlas_symbols_with_words(
     return _from_atlas(trees, of, None)
 
 
+def atlas_candidates(trees: Sequence[IndexedTree], qualified: str) -> list[Candidate]:
+    """Returns the functions that the atlas knows under a full name. Only in the cases in which `atlas_symbols` has any."""
+    placed = _from_atlas(trees, lambda atlas: atlas.symbols_ending(qualified), None)
+    functions = [(symbol, place) for symbol, place in placed if (symbol.kind, symbol.qualified) == ("function", qualified)]
+    return [Candidate(s.kind, s.qualified, s.signature, place, symbol=s) for s, place in functions]
+
+
 def _from_atlas(
     trees: Sequence[IndexedTree], of: Callable[[Atlas], list[Symbol]], limit: int | None
 ) -> list[tuple[Symbol, Spot]]:
