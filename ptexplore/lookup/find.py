@@ -19,7 +19,7 @@ from ptexplore.lookup.query import ReadQuery, read_query, with_root_spelled
 from ptexplore.lookup.query_length import check_length
 from ptexplore.lookup.ranking import HitSort, Ranking, Rated, is_slip_likely, ranked
 from ptexplore.lookup.text_lines import WORD, matching_lines
-from ptexplore.lookup.trees import Candidate, IndexedTree, atlas_candidates, nearest_names
+from ptexplore.lookup.trees import Candidate, IndexedTree, atlas_candidates, atlas_methods, nearest_names
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.remarks import (
     AnswerRemark,
@@ -96,6 +96,8 @@ def find(
     if wanted.group not in (None, "symbol") or wanted.symbol_kind not in (None, "function"):
         return answer
     first = decompositions_of(trees, catalogue, asked)
+    if asked.dotted and asked.outer and not answer.best:  # a method of an object whose class is written in C
+        first = atlas_methods(trees, asked.last)
     return _with_first(answer, first, wanted) if first else _with_kernels(answer, trees, catalogue, asked, wanted)
 
 
