@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index.reader import IndexStore
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Mark:
 
     `name` is the name of the symbol, `kind` its kind, or "" if it is not a symbol. `ops` are operators that the stop
     points to by `see`. If the anchor is not placed, all fields about places are 0 or "". `text` is the text for
-    searches.
+    searches. `absent` is the file and the symbol of an anchor in a file that this tree cannot have.
     """
 
     stop: str
@@ -43,6 +43,7 @@ class Mark:
     kind: str = ""
     ops: tuple[str, ...] = ()
     text: str = ""
+    absent: tuple[str, str] = ("", "")
 
     @property
     def placed(self) -> bool:
@@ -71,6 +72,8 @@ def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mar
                 symbol=resolved.symbol, symbol_end=resolved.symbol_end, name=resolved.name,
                 kind=next((symbol.kind for symbol in outline if symbol.line == resolved.symbol), ""),
             )  # fmt: skip
+        elif resolved.outcome == "absent":
+            mark = replace(mark, absent=(stop.anchor.path, stop.anchor.symbol))
         placed.append(mark)
     return placed
 
@@ -83,7 +86,7 @@ def kept_marks(
     `load` reads the folders. `tell` is called for each file that could not be read.
     """
     name = notes_key(layers, str(FORMAT), _index(store))
-    placed_before = kept(name, "marks", lambda row: Mark(**row | {"ops": tuple(row["ops"])}))
+    placed_before = kept(name, "marks", lambda row: Mark(**row | {"ops": tuple(row["ops"]), "absent": tuple(row["absent"])}))
     if placed_before is not None:
         return placed_before
     library = load()

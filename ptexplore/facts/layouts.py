@@ -60,6 +60,7 @@ WRITES = {f"aten::{name}": elements for name, elements in {
     "index": "", "index_select": "", "masked_select": "", "narrow_copy": "", "repeat_interleave": "",
     "constant_pad_nd": "", "embedding": "",
 }.items()}  # fmt: skip
+NO_DATA = "meta"  # the device of tensors without data: to write to one writes nothing.
 # The method returns a contiguous tensor without calling its operator: THPVariable_contiguous in
 # tools/autograd/templates/python_variable_methods.cpp.
 CONTIGUOUS_METHOD = "contiguous"

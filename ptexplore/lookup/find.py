@@ -13,12 +13,13 @@ from ptexplore.lookup.answers import Answering
 from ptexplore.lookup.decompositions import decompositions_of
 from ptexplore.lookup.fits import HALF_SAID, LATE_HALF, LATE_SAID, SAID
 from ptexplore.lookup.gathering import FindQuery, Possibilities, SearchedNotes, gather
+from ptexplore.lookup.operator_kernels import kernels_of
 from ptexplore.lookup.operators import Catalogue
 from ptexplore.lookup.query import ReadQuery, read_query, with_root_spelled
 from ptexplore.lookup.query_length import check_length
 from ptexplore.lookup.ranking import HitSort, Ranking, Rated, is_slip_likely, ranked
 from ptexplore.lookup.text_lines import WORD, matching_lines
-from ptexplore.lookup.trees import Candidate, IndexedTree, nearest_names
+from ptexplore.lookup.trees import Candidate, IndexedTree, atlas_candidates, atlas_methods, nearest_names
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.remarks import (
     AnswerRemark,
@@ -65,9 +66,7 @@ class FindView:
     @property
     def further(self) -> tuple[HitGroup, ...]:
         """The groups without the results in `best`. A group with no result left is dropped, unless `more` is not 0."""
-        shown = {id(hit) for hit in self.best}
-        left = (tuple(hit for hit in group.hits if id(hit) not in shown) for group in self.groups)
-        groups = (replace(group, hits=hits) for group, hits in zip(self.groups, left, strict=True))
+        groups = (replace(group, hits=_others(self.best, group.hits)) for group in self.groups)
         return tuple(group for group in groups if group.hits or group.more)
 
 
@@ -93,27 +92,60 @@ def find(
         asked = with_root_spelled(asked)
         gathered = gather(trees, catalogue, asked, wanted, searched, slips=True)
         ranking = ranked(asked, gathered.possible, gathered.topics, slips=True)
-    answer = _answer(trees, query, asked, wanted, gathered, ranking, respelled)
-    asks_symbols = wanted.group in (None, "symbol") and wanted.symbol_kind in (None, "function")
-    return _with_first(answer, decompositions_of(trees, catalogue, asked) if asks_symbols else [], wanted)
+    answer = _defined(_answer(trees, query, asked, wanted, gathered, ranking, respelled), trees)
+    if wanted.group not in (None, "symbol") or wanted.symbol_kind not in (None, "function"):
+        return answer
+    first = decompositions_of(trees, catalogue, asked)
+    if asked.dotted and asked.outer and not answer.best:  # a method of an object whose class is written in C
+        first = atlas_methods(trees, asked.last)
+    return _with_first(answer, first, wanted) if first else _with_kernels(answer, trees, catalogue, asked, wanted)
 
 
 def _with_first(answer: FindView, first: Sequence[Candidate], wanted: FindQuery) -> FindView:
     """Puts symbols before all other results. They do not appear a second time."""
     if not first:
         return answer
-    known = {(hit.name, hit.spot.ref.path, hit.spot.ref.line) for hit in first}
-
-    def others(hits: Iterable[Candidate]) -> tuple[Candidate, ...]:
-        return tuple(hit for hit in hits if (hit.name, hit.spot.ref.path, hit.spot.ref.line) not in known)
-
     symbols = next((group for group in answer.groups if group.sort == "symbol"), HitGroup("symbol", ()))
-    hits = (*first, *others(symbols.hits))
+    hits = (*first, *_others(first, symbols.hits))
     shown = hits[: max(wanted.limit, len(first))]
     whole = replace(symbols, hits=shown, more=0 if len(shown) == len(hits) and symbols.more == 0 else None)
     rest = tuple(group for group in answer.groups if group.sort != "symbol")
-    best = (*first, *others(answer.best))[:BEST] if wanted.group is None else ()
+    best = (*first, *_others(first, answer.best))[:BEST] if wanted.group is None else ()
     return replace(answer, groups=(whole, *rest), best=best)
+
+
+def _defined(answer: FindView, trees: Sequence[IndexedTree]) -> FindView:
+    """Replaces the declarations among the best results by definitions that the atlas knows, in files not at hand."""
+
+    def definition(hit: Candidate) -> Candidate:
+        is_declared = hit.declared and hit.kind == "function"
+        return next(iter(atlas_candidates(trees, hit.name)), hit) if is_declared else hit
+
+    best = dict.fromkeys(map(definition, answer.best))
+    return replace(answer, best=tuple(best))
+
+
+def _with_kernels(
+    answer: FindView, trees: Sequence[IndexedTree], catalogue: Catalogue | None, asked: ReadQuery, wanted: FindQuery
+) -> FindView:
+    """Puts an operator and what it runs before the other results, if the query names the operator.
+
+    Nothing appears twice. An operator that is the best result stays the one that it is.
+    """
+    if wanted.group is not None or not answer.best:
+        return answer
+    runs = kernels_of(trees, catalogue, asked)
+    if runs and answer.best[0].kind == "operator":
+        runs = [answer.best[0], *runs[1:]]
+    elif runs and answer.best[0].stop:  # it explains the operator
+        runs = [answer.best[0], *runs]
+    return replace(answer, best=(*runs, *_others(runs, answer.best))[:BEST]) if runs else answer
+
+
+def _others(first: Sequence[Candidate], hits: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Returns the results that are not among the first."""
+    known = {(hit.kind, hit.name, hit.detail, hit.spot) for hit in first}
+    return tuple(hit for hit in hits if (hit.kind, hit.name, hit.detail, hit.spot) not in known)
 
 
 def _respelled(

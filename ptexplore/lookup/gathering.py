@@ -24,6 +24,7 @@ from ptexplore.lookup.trees import (
     Candidate,
     IndexedTree,
     Spot,
+    atlas_place,
     atlas_symbols,
     atlas_symbols_with_words,
     file_candidate,
@@ -364,7 +365,9 @@ class _Gatherer:
         if mark is not None and mark.placed:
             place = spot(indexed, mark.path, mark.line, mark.end_line)
         else:
-            place = Spot(unknown(AnchorIs(mark.outcome if mark is not None else "")), indexed.tree.info)
+            nowhere = Spot(unknown(AnchorIs(mark.outcome if mark is not None else "")), indexed.tree.info)
+            known = atlas_place(self._trees, *mark.absent) if mark is not None and mark.absent[0] else None
+            place = known or nowhere
         kind = "note" if topic.kind == "stop" else topic.kind
         opens = topic.name if topic.kind in ("tour", "note") else stop
         return Candidate(kind, topic.name, topic.title, place, command=command, stop=opens)

@@ -104,6 +104,8 @@ SYNONYMS = (
     Synonym("average pooling", "avgpool", "short in names"),
     Synonym("upsampling", "upsample interpolate", "names of the operators"),
     Synonym("interpolation", "upsample interpolate", "names of the operators"),
+    Synonym("antialias", "aa", "short in names"),
+    Synonym("antialiasing", "aa antialias", "short in names"),
     Synonym("lapack", "batchlinearalgebra", "calls of LAPACK are in the files of linear algebra"),
     Synonym("svd", "batchlinearalgebra linalgsvd", "the file of the decompositions"),
     Synonym("fft", "spectralops", "the files of Fourier transforms"),

@@ -289,6 +289,33 @@ def atlas_symbols_with_words(
     return _from_atlas(trees, of, None)
 
 
+def atlas_candidates(trees: Sequence[IndexedTree], qualified: str) -> list[Candidate]:
+    """Returns the functions that the atlas knows under a full name. Only in the cases in which `atlas_symbols` has any."""
+    placed = _from_atlas(trees, lambda atlas: atlas.symbols_ending(qualified), None)
+    functions = [(symbol, place) for symbol, place in placed if (symbol.kind, symbol.qualified) == ("function", qualified)]
+    return [Candidate(s.kind, s.qualified, s.signature, place, symbol=s) for s, place in functions]
+
+
+def atlas_place(trees: Sequence[IndexedTree], path: str, name: str) -> Spot | None:
+    """Returns the place that the atlas knows for a symbol of a file that no tree here has; None if it knows none."""
+    ending = name.replace(".", "::")
+    placed = _from_atlas(trees, lambda atlas: [s for s in atlas.symbols_ending(ending) if s.path == path], 1)
+    return placed[0][1] if placed else None
+
+
+def atlas_methods(trees: Sequence[IndexedTree], name: str) -> list[Candidate]:
+    """Returns the C functions that the atlas knows for a method of a Python class that is written in C.
+
+    Only in the cases in which `atlas_symbols` has any.
+    """
+
+    def of(atlas: Atlas) -> list[Symbol]:
+        targets = dict.fromkeys(row.target for row in atlas.dialect(name, ("method", "pybind")) if row.target)
+        return [symbol for target in targets for symbol in atlas.symbols_ending(target)]
+
+    return [Candidate(s.kind, s.qualified, s.signature, place, symbol=s) for s, place in _from_atlas(trees, of, None)]
+
+
 def _from_atlas(
     trees: Sequence[IndexedTree], of: Callable[[Atlas], list[Symbol]], limit: int | None
 ) -> list[tuple[Symbol, Spot]]:

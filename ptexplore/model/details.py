@@ -328,9 +328,13 @@ class BackendByBoth(Detail, frozen=True):
 
 
 class RecordsNodes(Detail, frozen=True):
-    """The nodes that it recorded for backward."""
+    """The nodes that it recorded for backward.
+
+    `saved`: the bytes that the call keeps for them, without leaves and without what an earlier call keeps already.
+    """
 
     nodes: tuple[AnyDetail, ...]
+    saved: str = ""
 
 
 class RecordedOne(Detail, frozen=True):
@@ -467,10 +471,14 @@ class Role(Detail, frozen=True):
 
 
 class Chooses(Detail, frozen=True):
-    """It chose `chosen`; `refused` has the better code that it did not take, with the check that said no."""
+    """It chose `chosen`; `refused` has the better code that it did not take, with the check that said no.
+
+    `instead` has the operators that an earlier run called where the stepped run called others.
+    """
 
     chosen: str = ""
     refused: tuple[AnyDetail, ...] = ()
+    instead: tuple[str, ...] = ()
 
 
 class ChoosesUnseen(Detail, frozen=True):

@@ -432,6 +432,12 @@ class BoxedStack(Reason, frozen=True):
     inputs: int
 
 
+class CalledBefore(Reason, frozen=True):
+    """In an earlier run, an operator call called other operators, which the stepped run did not call."""
+
+    operators: tuple[str, ...]
+
+
 class BoxedByTorchOps(Reason, frozen=True):
     """torch.ops called the operator."""
 

@@ -91,7 +91,7 @@ def _copied(chain: tuple[Claim, ...], yours: UserCall | None) -> Mapping[int, _C
     """Returns the copy that a call of copy_ makes, for it and for all calls around it that only make this copy."""
     named = dict(tensors_in(chain[-1]))
     written, read = named.get("self"), named.get("src")
-    if written is None or read is None:
+    if written is None or read is None or written.device == layouts.NO_DATA:
         return {}
     first = len(chain) - 1
     while first and _name(chain[first - 1]) in layouts.COPIES and _copies_once(chain[first - 1]):

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.observed import Phase, SteppedCalls, records
 from ptexplore.model.reasons import (
+    CalledBefore,
     CalledOtherTimes,
     CallMore,
     CallsMore,
@@ -245,12 +246,16 @@ def _other_python(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, N
 def _without_others(claims: tuple[Claim, ...], absent: Container[int], elsewhere: Container[int]) -> tuple[Claim, ...]:
     """Returns the claims without the absent ones and everything in them, and without the functions in `elsewhere`.
 
-    The content of functions in `elsewhere` takes their place.
+    The content of functions in `elsewhere` takes their place. An operator call says which operators it called in the
+    earlier run.
     """
 
     def kept(claim: Claim) -> Unrolling[tuple[Claim, ...]]:
         if claim.identity in absent:
             return ()
+        before = tuple(dict.fromkeys(_called_before(claim.children, absent))) if claim.hop.kind == "op" else ()
+        if before:
+            claim = claim.but(claim.hop, CalledBefore(before))
         inner = [part for held in (yield each(map(kept, claim.children))) for part in held]
         if claim.identity in elsewhere:
             return tuple(inner)
@@ -264,6 +269,15 @@ def _is_yours(context: Context, claim: Claim) -> bool:
     """Whether a call is of your function. torch's own functions may be called by observers such as the profiler."""
     torchs = str(context.session.torch.torch_dir)
     return claim.event.type == "frame" and not str(claim.event.file).startswith(torchs)
+
+
+def _called_before(claims: Iterable[Claim], absent: Container[int]) -> Iterator[str]:
+    """Yields the absent operator calls that an operator call made itself, by name."""
+    for claim in claims:
+        if claim.hop.kind != "op":
+            yield from _called_before(claim.children, absent)
+        elif claim.identity in absent:
+            yield _name(claim)
 
 
 def _ran_otherwise(seen: Seen, claims: tuple[Claim, ...], other: Sequence[Claim], ran: Counter[str]) -> RanBefore:

@@ -12,6 +12,7 @@ from msgspec import structs
 from ptexplore.facts.choosers import BY_FUNCTION, BY_PART, FAST_SETUPS, Alternative, Check, Chooser
 from ptexplore.model import details as says
 from ptexplore.model.details import Detail
+from ptexplore.model.reasons import CalledBefore
 from ptexplore.model.trace import Hop, walk
 
 Details = tuple[Detail, ...]
@@ -23,10 +24,12 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Contai
     `has_row` says whether a hop may have a row. `kernels` are hops whose rows also tell of what runs in their loops.
     """
     details: dict[int, Details] = {}
-    pending: list[tuple[Hop, int | None, int | None]] = [(hop, None, None) for hop in hops]
+    pending: list[tuple[Hop, int | None, int | None, tuple[str, ...]]] = [(hop, None, None, ()) for hop in hops]
     while pending:
-        hop, around, kernel = pending.pop()
+        hop, around, kernel, instead = pending.pop()
         caller = around
+        if hop.kind == "op":
+            instead = next((why.operators for why in hop.why if isinstance(why, CalledBefore)), ())
         kernel = hop.id if hop.id in kernels else None if hop.kind == "op" else kernel
         if hop.kind == "native" and hop.name in BY_PART:  # its own calls count as part of it
             detail = says.ByAlgorithm(name=BY_PART[hop.name])
@@ -38,19 +41,19 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Contai
         if chooser is not None:
             at = hop.id if chooser.on == "itself" else around
             answer = _detail(chooser, hop)
+            if isinstance(answer, says.Chooses) and instead:
+                answer = structs.replace(answer, instead=instead)
             if at is not None and answer is not None and answer not in details.get(at, ()):
                 details[at] = (*details.get(at, ()), answer)
         elif has_row(hop.id):
             around = hop.id
         if hop.python is not None and hop.python.variables:
-            details |= _of_python(hop, hop.python.variables, details, caller)
-        pending += [(child, around, kernel) for child in reversed(hop.children)]
+            details |= _of_python(hop, details, caller)
+        pending += [(child, around, kernel, instead) for child in reversed(hop.children)]
     return details
 
 
-def _of_python(
-    hop: Hop, variables: Mapping[str, str], known: Mapping[int, Details], caller: int | None
-) -> dict[int, Details]:
+def _of_python(hop: Hop, known: Mapping[int, Details], caller: int | None) -> dict[int, Details]:
     """Returns what the variables of a Python function say that chooses code: about itself, or about its caller."""
     for detail in of_module(hop):
         return {hop.id: (*known.get(hop.id, ()), detail)}

@@ -33,7 +33,7 @@ from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.alike import Shapes, rounds_joined
-from ptexplore.view.trace.amounts import library_time
+from ptexplore.view.trace.amounts import library_time, size
 from ptexplore.view.trace.around import about_this, explained, findings, legend, to_legend, typed
 from ptexplore.view.trace.backward_start import backward_of
 from ptexplore.view.trace.choices import choices, chooser_of
@@ -942,7 +942,7 @@ class _Steps:
     def _no_copy(self, hop: Hop, around: _Around) -> Details:
         """Returns the detail of a call that copies nothing although it may, or that writes a new tensor by copying.
 
-        It also names the operators inside a call of yours that copy only if they must. () if nothing is known.
+        Of the operators inside a call of yours, says the same of those that reshape. () if nothing is known.
         """
         if hop.copy is not None or hop.id in self.left or self.trace.ending is not None:
             return ()
@@ -1062,7 +1062,7 @@ class _Steps:
         whole = self.whole_hops.get(kernel.id, kernel)
         nodes = [child for child in of_call(whole) if child.kind == "node" and child.node and child.node.recorded]
         if nodes:
-            return says.RecordsNodes(nodes=tuple(map(_recorded_node, nodes)))
+            return says.RecordsNodes(nodes=tuple(map(_recorded_node, nodes)), saved=_saved(around.op))
         is_left = kernel.id in self.left  # the error came before it could record
         if kernel.instructions is None or is_left:
             return None
@@ -1239,6 +1239,12 @@ def _recorded_node(node: Hop) -> says.RecordedOne:
     is_certain = source is not None and source.path is not None and source.precision in EXACT
     file = f"{(source.path or '').rpartition('/')[2]}:{source.line}" if source is not None and is_certain else ""
     return says.RecordedOne(node=bare(node.name).removesuffix("::apply"), place=file)
+
+
+def _saved(operator: Hop | None) -> str:
+    """Returns how much an operator call keeps for backward; "" if nothing more than leaves and earlier calls keep."""
+    saved = operator.weights.get("saved", 0) if operator is not None and operator.weights else 0
+    return size(saved) if saved else ""
 
 
 def _is_recorded(hop: Hop) -> bool:

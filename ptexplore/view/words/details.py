@@ -76,7 +76,7 @@ ENGLISH: Catalogue = {
     says.WrittenInPython: "a tensor subclass or mode written in Python",
     says.BackendByOptions: "the options decide the backend, since no tensor does",
     says.BackendByBoth: "computes the next set from options and tensors",
-    says.RecordsNodes: "records {nodes}",
+    says.RecordsNodes: "records {nodes}[, keeps {saved}]",
     says.RecordedOne: "{node}[ ({place})]",
     says.RecordsNode: "records a node",
     says.RecordsNothing: "records nothing",
@@ -108,7 +108,7 @@ ENGLISH: Catalogue = {
     says.MarkedRangeBegins: "a range marked for the profiler begins",
     says.Role: "{role}",
     # The answers of functions that choose.
-    says.Chooses: "[chooses {chosen}][; {refused:; }]",
+    says.Chooses: "[chooses {chosen}][ here; an earlier run, on all threads, called {instead:, }][; {refused:; }]",
     says.ChoosesUnseen: "chooses the code that computes; no answer seen",
     says.CheckRefused: "not {name}: {check}() false[, {means}]",
     says.AlsoRefused: "{checks:(), }() false",
