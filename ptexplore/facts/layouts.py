@@ -61,6 +61,7 @@ WRITES = {f"aten::{name}": elements for name, elements in {
     "constant_pad_nd": "", "embedding": "",
 }.items()}  # fmt: skip
 NO_DATA = "meta"  # the device of tensors without data: to write to one writes nothing.
+WITHOUT_DATA = ("Meta", "Python")  # keys whose kernels write nothing, or leave that to Python.
 # The method returns a contiguous tensor without calling its operator: THPVariable_contiguous in
 # tools/autograd/templates/python_variable_methods.cpp.
 CONTIGUOUS_METHOD = "contiguous"

@@ -196,3 +196,22 @@ def test_an_error_in_a_script_has_the_tensors_of_the_call_that_raised(command: I
     assert ending["given"] == [["self", "float32[2, 4, 8] cpu strides (32, 1, 4)"]]
     pairs = [(pair["first"], pair["second"]) for pair in ending["in_memory"]["pairs"]]
     assert pairs == [(1, 2), (0, 1)]
+
+
+def rows_of(command: InProcess, expression: str, device: str) -> str:
+    made = command("trace", expression, "--var", f"z=torch.ones(3, 4, device='{device}')", "--view", "path")
+    return " ".join(made.out.split())
+
+
+@pytest.mark.words
+@pytest.mark.parametrize("expression", ["torch.stack([z, z], 1)", "z.take(z.long())"])
+def test_what_writes_a_new_tensor_has_its_bytes_but_not_without_data(command: InProcess, expression: str) -> None:
+    result = eval(expression, {"torch": torch, "z": torch.ones(3, 4)})
+    assert f"writes a new tensor, {result.untyped_storage().nbytes()} B" in rows_of(command, expression, "cpu")
+    assert "new tensor" not in rows_of(command, expression, "meta")
+
+
+@pytest.mark.words
+def test_a_meta_tensor_is_not_copied(command: InProcess) -> None:
+    assert "copies 48 B" in rows_of(command, "z.t().contiguous()", "cpu")
+    assert "copies 48 B" not in rows_of(command, "z.t().contiguous()", "meta")

@@ -949,7 +949,8 @@ class _Steps:
         name = without_overload(hop)
         if name in layouts.WRITES:
             is_inside = around.op is not None and without_overload(around.op) in layouts.WRITES
-            return () if is_inside else (of_new_tensor(hop, layouts.WRITES[name]),)
+            writes = not any(call.kind == "key" and call.name in layouts.WITHOUT_DATA for call in walk(hop.children))
+            return () if is_inside or not writes else (of_new_tensor(hop, layouts.WRITES[name]),)
         inner = Counter[str]()
         for call in walk(hop.children):
             inner[without_overload(call)] += call.calls if call.kind == "op" else 0
