@@ -30,6 +30,8 @@ def skills(
     if action != "install":
         why = "the only action is install"
         raise PtexploreError(f"{action} is no action", why, "ptexplore skills install", USAGE)
-    for page, is_new in install(Path(folder), force=force):
+    named = Path(folder)
+    root = Path() if folder == FOLDER else named  # what is in the current folder may be somebody else's
+    for page, is_new in install(named, root=root, force=force):
         print(f"{'written' if is_new else 'as it was'}  {Path(folder) / page.name / 'SKILL.md'}")
     return 0

@@ -5,12 +5,20 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 from ptexplore.facts.messages import MEMORY, MEMORY_NUMBERS, MESSAGES
 from ptexplore.model.observed import FailedGetter, UnusedInput
 from ptexplore.model.trace import Cause
 
 MEMORY_FULL, MEMORY_SPLIT = "cuda-memory-full", "cuda-memory-split"  # the causes with numbers
 MEMORY_GIVEN = ("asked", "total", "free", "allocated", "unallocated")
+# A message may have any length, and may be crafted: hundreds of patterns may begin at every letter of a long word, and
+# each may read the word to its end. So a word and a text are cut in their middle before a pattern sees them.
+LONGEST_WORD = 400  # characters without a blank; a path or the name of a template is shorter.
+LONGEST_TEXT = 64 * 1024  # characters: the list of an operator's kernels has a quarter of that.
+_LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
@@ -34,7 +42,7 @@ def cause_of(message: str, exception: str = "", around: str = "") -> Cause | Non
 
     `around` is the text with the message in it: a kernel on the GPU writes a line of its own, before the error.
     """
-    text = f"{exception}: {message}"
+    text, around = bounded(f"{exception}: {message}"), bounded(around)
     for rule in MESSAGES:
         match = rule.pattern.search(text) or (rule.pattern.search(around) if rule.anywhere and around else None)
         if match is not None:
@@ -45,6 +53,16 @@ def cause_of(message: str, exception: str = "", around: str = "") -> Cause | Non
                 else Cause(code=rule.cause, arguments=given)
             )
     return None
+
+
+@lru_cache(maxsize=2)  # all errors of one text are in the same text
+def bounded(text: str) -> str:
+    """Returns a text that no pattern reads for long: long words, and a long text, are cut in their middle."""
+    return _cut(_LONG_WORD.sub(lambda word: _cut(word[0], LONGEST_WORD), text), LONGEST_TEXT)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[-(most // 2) :]}"
 
 
 def _of_memory(text: str) -> Cause | None:

@@ -29,13 +29,16 @@ def graph_from_json(data: bytes, name: str) -> LocatedGraph:
     """
     located = run_from_json(data, name, "graph", GRAPH_FORMAT, SavedGraph, WRITE_ONE).graph
     if not _fits(located):
-        why = "it refers to nodes or storages that it does not have"
+        why = "its nodes, edges and storages do not fit together"
         raise PtexploreError(f"{name} is not a saved run of ptexplore graph", why, WRITE_ONE, USAGE)
     return located
 
 
 def _fits(located: LocatedGraph) -> bool:
-    """Whether all numbers of nodes and storages exist, and each node comes before the nodes that it leads to."""
+    """Whether all numbers of nodes and storages exist, and each node comes before the nodes that it leads to.
+
+    Each edge of a node has a name, or none has.
+    """
     session, graph = located.session, located.session.graph
     is_ordered = all(
         edge.node is None or number < edge.node for number, node in enumerate(graph.nodes) for edge in node.edges
@@ -44,6 +47,10 @@ def _fits(located: LocatedGraph) -> bool:
     return (
         is_ordered
         and len(located.sources) == len(graph.nodes)
+        and all(
+            len(source.inputs) in (0, len(node.edges))
+            for source, node in zip(located.sources, graph.nodes, strict=True)
+        )
         and _all_less(_numbers(session, graph), len(graph.nodes))
         and _all_less(storages, len(graph.storages))
     )

@@ -6,6 +6,7 @@ import dataclasses
 
 from msgspec.structs import replace
 
+from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.rungs import LOWER_FORMAT, LowerReport, SavedLower
 from ptexplore.saved.compiled import run_from_json, without_folder
 from ptexplore.saved.document import to_json
@@ -25,4 +26,9 @@ def lower_from_json(data: bytes, name: str) -> LowerReport:
 
     Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING if a newer ptexplore wrote it.
     """
-    return run_from_json(data, name, "lower", LOWER_FORMAT, SavedLower, WRITE_ONE).report
+    report = run_from_json(data, name, "lower", LOWER_FORMAT, SavedLower, WRITE_ONE).report
+    names = [rung.name for rung in report.rungs]
+    if not names or len({*names}) < len(names):
+        why = "it has a rung twice" if names else "it has no rung"
+        raise PtexploreError(f"{name} is not a saved run of ptexplore lower", why, WRITE_ONE, USAGE)
+    return report

@@ -11,7 +11,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.safe_text import clean_lines
+from ptexplore.safe_text import clean_lines, revealed
+from ptexplore.surfaces.editor_markup import message_text
 from ptexplore.view.words.editor import editor_remark
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def _characters(lines: list[str], line: int, offset: int) -> int:
 def question(asked: NotYours) -> str:
     """Returns the question before a run, with all code in it. Raises PtexploreError if it is too long for a dialog."""
     code = "\n".join(asked.lines())
-    text = editor_remark("question", asked.origin, code)
+    # A name of a file may have ends of lines, and letters that look like others.
+    text = message_text(editor_remark("question", " ".join(revealed(asked.origin)), code))
     if len(text) > LONGEST:
         why = f"an editor may cut a question of {len(text):,} letters, so you would not see all of the code"
         raise PtexploreError("the expression is not run from here", why, "trace it in a terminal", USAGE)

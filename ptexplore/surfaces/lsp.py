@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -24,6 +23,7 @@ from pygls.uris import from_fs_path, to_fs_path
 from ptexplore import __version__
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean_lines
+from ptexplore.surfaces.editor_markup import fenced, markdown_lines, message_text
 from ptexplore.surfaces.editor_places import AskedPlace, Located
 from ptexplore.surfaces.editor_text import Encoding, column, editor_lines
 from ptexplore.view.words.editor import editor_remark
@@ -48,9 +48,6 @@ _SYMBOL_KINDS = {
     "yaml-derivative": lsp.SymbolKind.Operator, "library": lsp.SymbolKind.Module,
 }  # fmt: skip
 _OF_A_ROW = lsp.SymbolKind.Event  # a registration
-# Signs that mean something in Markdown inside a line. An underscore inside a word means nothing.
-_TICKS = re.compile("`+")
-_MARKS = re.compile(r"[\\`*\[\]<>~&]|(?<!\w)_|_(?!\w)")
 
 
 class EditorServer(LanguageServer):
@@ -165,7 +162,7 @@ class EditorServer(LanguageServer):
             self._loop.call_soon_threadsafe(send)
 
     def _message(self, text: str, kind: lsp.MessageType) -> None:
-        self.window_show_message(lsp.ShowMessageParams(type=kind, message=f"ptexplore: {clean_lines(text)}"))
+        self.window_show_message(lsp.ShowMessageParams(type=kind, message=f"ptexplore: {message_text(text)}"))
 
     def _log(self, text: str, kind: lsp.MessageType) -> None:
         self.window_log_message(lsp.LogMessageParams(type=kind, message=clean_lines(text)))
@@ -346,7 +343,9 @@ class EditorServer(LanguageServer):
         if window is None or window.show_document is None or not window.show_document.support:
             head = text.strip("\n").split("\n")
             more = f"\n… and {len(head) - _HEAD} more lines" if len(head) > _HEAD else ""
-            self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, "\n".join(head[:_HEAD]) + more))
+            self.window_show_message(
+                lsp.ShowMessageParams(lsp.MessageType.Info, message_text("\n".join(head[:_HEAD])) + more)
+            )
             return
         if self._folder is None:
             from ptexplore.temporary import temporary_folder
@@ -422,15 +421,9 @@ def _three_parts(error: PtexploreError) -> str:
 
 
 def _markdown(text: HoverText) -> str:
-    """Returns a hover as Markdown. Text of source stands in fences, which it cannot end; no link is made."""
-    parts = [_fenced(text.code, text.language)] if text.code else []
-    parts.append("  \n".join(_MARKS.sub(r"\\\g<0>", clean_lines(line)) for line in text.lines))
+    """Returns a hover as Markdown. Text of source stands in fences."""
+    parts = [fenced(text.code, text.language)] if text.code else []
+    parts.append(markdown_lines(text.lines))
     if text.comment:
-        parts.append(_fenced(text.comment, "text"))
+        parts.append(fenced(text.comment, "text"))
     return "\n\n".join(filter(None, parts))
-
-
-def _fenced(code: str, language: str) -> str:
-    code = clean_lines(code)
-    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(code)), default=0))
-    return f"{fence}{language}\n{code}\n{fence}"

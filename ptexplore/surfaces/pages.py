@@ -1,4 +1,8 @@
-"""Long answers in parts: a reader with little room gets one part, and a cursor for the next."""
+"""Long answers in parts: a reader with little room gets one part, and a cursor for the next.
+
+Every part stands between marks. Nearly every answer has words of others: lines of source, names, titles of notes, what
+code printed. So no answer decides for itself whether it quotes somebody.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +15,26 @@ KEPT = 32  # answers whose further parts can be asked for
 
 
 class Pages:
-    """Answers of which a part was not sent yet, each with whether it quotes others."""
+    """Answers of which a part was not sent yet."""
 
     def __init__(self, room: int = ROOM) -> None:
         self._room = room
-        self._rest: OrderedDict[str, tuple[str, bool]] = OrderedDict()
+        self._rest: OrderedDict[str, str] = OrderedDict()
 
-    def first(self, text: str, *, is_quoted: bool = False) -> str:
-        """Returns a text, or its first part with the cursor of the next one.
-
-        `is_quoted`: the text has source or notes of others. Then each part stands between marks.
-        """
+    def first(self, text: str) -> str:
+        """Returns a text between marks, or its first part with the cursor of the next one."""
         text = text.rstrip("\n")
         if len(text) <= self._room:
-            return _marked(text) if is_quoted else text
+            return _marked(text)
         cut = text.rfind("\n", 0, self._room)
         # A line that is longer than the room, as in a document of JSON, is cut where the room ends.
         part, rest = (text[:cut], text[cut + 1 :]) if cut > 0 else (text[: self._room], text[self._room :])
         cursor = secrets.token_hex(4)
-        self._rest[cursor] = rest, is_quoted
+        self._rest[cursor] = rest
         while len(self._rest) > KEPT:
             self._rest.popitem(last=False)
         lines = rest.count("\n") + 1
-        shown = _marked(part) if is_quoted else part
-        return f"{shown}\n[{lines} more lines: call this tool with cursor={cursor!r} alone]"
+        return f"{_marked(part)}\n[{lines} more lines: call this tool with cursor={cursor!r} alone]"
 
     def next(self, cursor: str) -> str | None:
         """Returns the part behind a cursor. None if it is not kept: it was never given, or many answers came since.
@@ -45,8 +45,7 @@ class Pages:
         if kept is None:
             return None
         self._rest.move_to_end(cursor)
-        rest, is_quoted = kept
-        return self.first(rest, is_quoted=is_quoted)
+        return self.first(kept)
 
 
 def _marked(text: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ptexplore.annotations.layers import shipped_folder
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.writing import write_where_named
+from ptexplore.writing import keep_whole, open_below
 
 FILE = "SKILL.md"
 
@@ -39,21 +40,44 @@ def _read(file: Path) -> Skill:
     return Skill(fields["name"], fields["description"], text)
 
 
-def install(folder: Path, *, force: bool = False) -> Iterator[tuple[Skill, bool]]:
+def install(folder: Path, *, root: Path, force: bool = False) -> Iterator[tuple[Skill, bool]]:
     """Copies each page to `folder`/NAME/SKILL.md. Yields it, and whether anything was written.
 
-    Raises PtexploreError if a page there has other text, unless `force` is set. Raises OSError if writing fails.
+    `root` is what the user named: the folder, or a folder above it. No link below it is followed, since the files there
+    may be somebody else's. Raises PtexploreError for such a link, and if a page there has other text, unless `force` is
+    set; also if writing fails.
     """
     pages = skills()
     files = [folder / page.name / FILE for page in pages]
-    if not force:
-        for page, file in zip(pages, files, strict=True):
-            if file.exists() and file.read_bytes() != page.text.encode():
-                why = f"{file} has other text"
-                raise PtexploreError("a skill is there already", why, "--force replaces it")
-    for page, file in zip(pages, files, strict=True):
-        is_new = not file.exists() or file.read_bytes() != page.text.encode()
-        if is_new:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_where_named(file, page.text)
-        yield page, is_new
+    present = [_present(root, file, page.text) for page, file in zip(pages, files, strict=True)]
+    other = [file for file, is_same in zip(files, present, strict=True) if is_same is False]
+    if other and not force:
+        raise PtexploreError("a skill is there already", f"{other[0]} has other text", "--force replaces it")
+    for page, file, is_same in zip(pages, files, present, strict=True):
+        if not is_same:
+            try:
+                keep_whole(file, page.text, root=root)
+            except OSError as error:
+                raise _cannot(file, error) from error
+        yield page, not is_same
+
+
+def _present(root: Path, file: Path, text: str) -> bool | None:
+    """Returns whether a file has a text; None if there is no file. Raises PtexploreError."""
+    data = text.encode()
+    try:
+        with open_below(root, file.relative_to(root).as_posix()) as opened:
+            return opened.read(len(data) + 1) == data
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if root.exists() and not root.is_dir():
+            raise _cannot(file, error) from error
+        return None
+    except OSError as error:
+        raise _cannot(file, error) from error
+
+
+def _cannot(file: Path, error: OSError) -> PtexploreError:
+    is_link = error.errno in (errno.ELOOP, errno.ENOTDIR)
+    why = "a part of its path is a link or no folder" if is_link else error.strerror or "the system refused it"
+    hint = "name another folder: ptexplore skills install DIR"
+    return PtexploreError(f"{file} cannot be written", why, hint)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.model.rungs import LowerReport, Rung, RungName, RungOperator
+from ptexplore.model.rungs import LowerReport, Rung, RungLink, RungName, RungOperator
 from ptexplore.resolve.lowering import step_between
 from ptexplore.view.compile_page import CompilePage, FileLabels, PageLine, PageRow, PageSection
 from ptexplore.view.lower_page import changes_words, known_rungs, labels_of_run, lower_page, short
@@ -185,23 +185,28 @@ def _operators_of(rung: Rung, names: set[str], label: str, opened: RungOperator)
 
 def _reached(rungs: Mapping[RungName, Rung], rung: Rung, operator: RungOperator) -> dict[RungName, set[str]]:
     """Returns the operators above and below one, by rung."""
-    reached: dict[RungName, set[str]] = {rung.name: {operator.name}}
-    pending = [(rung.name, operator.name)]
-    while pending:  # up
-        name, node = pending.pop()
-        for known in rungs[name].operators if name in rungs else ():
-            if known.name == node:
-                for link in known.sources:
-                    if link.name not in reached.setdefault(link.rung, set()):
-                        reached[link.rung].add(link.name)
-                        pending.append((link.rung, link.name))
-    further = [(rung.name, operator.name)]
-    while further:  # down
-        name, node = further.pop()
-        for made in rungs.values():
-            for known in made.operators:
-                is_made_of = any((link.rung, link.name) == (name, node) for link in known.sources)
-                if is_made_of and known.name not in reached.setdefault(made.name, set()):
-                    reached[made.name].add(known.name)
-                    further.append((made.name, known.name))
+    sources: dict[RungLink, list[RungLink]] = {}  # what an operator was made from, and what was made from it.
+    made_from: dict[RungLink, list[RungLink]] = {}
+    for made in rungs.values():
+        for known in made.operators:
+            link = RungLink(made.name, known.name)
+            sources.setdefault(link, []).extend(known.sources)
+            for source in known.sources:
+                made_from.setdefault(source, []).append(link)
+    start = RungLink(rung.name, operator.name)
+    links = _behind(start, sources) | _behind(start, made_from)
+    reached: dict[RungName, set[str]] = {}
+    for link in links:
+        reached.setdefault(link.rung, set()).add(link.name)
+    return reached
+
+
+def _behind(start: RungLink, links: Mapping[RungLink, Sequence[RungLink]]) -> set[RungLink]:
+    """Returns an operator, and all others that links lead to from it."""
+    reached, pending = {start}, [start]
+    while pending:
+        for link in links.get(pending.pop(), ()):
+            if link not in reached:
+                reached.add(link)
+                pending.append(link)
     return reached

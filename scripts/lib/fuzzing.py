@@ -107,6 +107,29 @@ def mutated_document(drawn: random.Random, document: Any) -> Any:
     return document
 
 
+NUMBERS: tuple[Any, ...] = (0, 1, -1, 2, 2**31, 2**63, 10**19)
+
+
+def mutated_alike(drawn: random.Random, document: Any) -> Any:
+    """Plain data with one to three of its values replaced by others of the same type, so that more of it is read."""
+    for _ in range(drawn.choice((1, 1, 2, 3))):
+        inner, before, key = document, None, None
+        while isinstance(inner, (dict, list)) and inner and (before is None or drawn.random() < 0.9):
+            before, key = inner, drawn.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
+            inner = before[key]
+        if before is None:
+            continue
+        if isinstance(inner, bool) or inner is None or isinstance(inner, dict):
+            before[key] = not inner if isinstance(inner, bool) else copy.deepcopy(inner)
+        elif isinstance(inner, list):
+            before[key] = drawn.choice(([], inner * 2, inner[:1], inner[::-1], inner * 50))
+        elif isinstance(inner, str):
+            before[key] = drawn.choice((inner + str(drawn.choice(NASTY)), str(drawn.choice(NASTY)), "/x", "torch/x"))
+        else:
+            before[key] = drawn.choice(NUMBERS if isinstance(inner, int) else (-1.0, 0.0, 1e308, 1e-320))
+    return document
+
+
 # --- the surfaces ---
 
 _SMALL = "format1-softmax-backward.json.gz"
@@ -210,6 +233,186 @@ def program(drawn: random.Random, folder: Path) -> None:
         (folder / "x.trace").write_bytes(data)
         trace = load_by_api(folder / "x.trace")
         _check_safe(trace.text() + trace.to_json())
+
+
+def _compile_run() -> bytes:
+    """A run of `compile` with a break, two kernels, a recompilation and a graph."""
+    from ptexplore.model import compiled as made
+    from ptexplore.model.compiler_log import CodeLine, CompilerLog
+    from ptexplore.model.options import TraceOptions
+    from ptexplore.model.trace import TorchInfo
+    from ptexplore.saved.compiled import compile_to_json
+
+    at = CodeLine("/a/train.py", 12, "forward", "if y.sum() > 0:")
+    broken = made.GraphBreak(at, made.BreakReason("branch", "on a value", ("hint",), number="GB1"), (at,), at)
+    function = made.MetFunction("Net.forward", "/a/train.py", 10, "broken", parts=1, graphs=1, runs=3, breaks=(broken,))
+    check = made.FailedCheck("0/0", "L['n'] == 1", "value", "n", old="1", new="2", at=at)
+    kernels = tuple(
+        made.GeneratedKernel(
+            f"k{n}", "0/0", ("mul",), (at,), file=f"/tmp/i/{n}.py", not_fused=(made.NotFused("k0", "x"),)
+        )
+        for n in range(2)
+    )
+    value = made.ValueForBackward("mul", "f32[3]", 12, "aten.mul.Tensor", at)
+    graph = made.CompiledGraph(
+        "0/0", "Net.forward", text="mul = y * 2", code="k0 = x(\'\'\'\nvoid f();\n\'\'\')", file="/tmp/i/0.py",
+        has_partition=True, kept=(value,), again=(value,),
+    )  # fmt: skip
+    run = made.CompileRun(
+        expression="f(a)", torch=TorchInfo("2.13.0", torch_dir="/t/torch"), options=TraceOptions(script="train.py"),
+        wraps=False, bound=(), log=CompilerLog(), cwd="/a",
+    )  # fmt: skip
+    again = made.Recompilation("0/1", "Net.forward", "/a/train.py", 10, (check,))
+    guards = made.LineGuards(at, (("TENSOR_MATCH", 3),), ("text",))
+    phases = (made.PhaseTime("compile_file", 1.0, 2, 0.5),)
+    report = made.CompileReport(
+        run, (function,), (again,), (guards,), kernels, (graph,), phases, seconds=1.0, graphs=1, guard_count=3
+    )
+    return compile_to_json(report).encode()
+
+
+def _lower_run() -> bytes:
+    """A run of `lower` with three rungs, two of them linked, and one that was not made."""
+    from ptexplore.model import rungs as made
+    from ptexplore.model.compiler_log import CodeLine
+    from ptexplore.model.options import TraceOptions
+    from ptexplore.model.trace import TorchInfo
+    from ptexplore.resolve.lowering import conclude_rungs
+    from ptexplore.saved.lowered import lower_to_json
+
+    at = CodeLine("/a/net.py", 3, "forward", "return x @ w")
+    link = made.RungLink("export", "linear")
+    made_of = made.RungOperator("addmm", "aten.addmm.default", ("x",), "float32[2]", at, (link,), is_core=True)
+    rungs = (
+        made.Rung("fx", 1, (made.RungOperator("matmul", "torch.matmul", at=at),), notes=(made.RungNote("direct"),)),
+        made.Rung("export", 1, (made.RungOperator("linear", "aten.linear.default", at=at),), seconds=0.1),
+        made.Rung(
+            "core", 1, (made_of,), links_to="export", difference=made.RungDifference(1e-7, 1e-7, 1.0), compared=1,
+            first=made.OperatorDifference(made.RungLink("core", "addmm"), link, made.RungDifference(1e-7, 1e-7)),
+        ),
+        made.Rung("prims", failure=made.RungFailure("raised", "RuntimeError", "no", at, at)),
+    )  # fmt: skip
+    run = made.LowerRun(
+        expression="net(x)", torch=TorchInfo("2.13.0"), options=TraceOptions(), bound=(),
+        ladder=made.LadderRungs(made.LoweredSubject("Net"), rungs), cwd="/a",
+    )  # fmt: skip
+    return lower_to_json(conclude_rungs(run)).encode()
+
+
+def _graph_run() -> bytes:
+    """A run of `graph` with four nodes, a saved tensor, a name and a line."""
+    from ptexplore.model import autograd_graph as made
+    from ptexplore.model.place_reasons import NotLookedUp
+    from ptexplore.model.places import SourceRef
+    from ptexplore.model.trace import ResultInfo, TorchInfo
+    from ptexplore.saved.graphs import graph_to_json
+
+    kept = made.KeptValue("self", sizes=(3,), dtype="float32", device="cpu", storages=(0,))
+    at = made.NodeMadeAt("train.py", 3, 1, 5, "f", "a * b")
+    nodes = (
+        made.AutogradNode("AddBackward0", (made.GradientEdge(1), made.GradientEdge(2)), made=at),
+        made.AutogradNode("MulBackward0", (made.GradientEdge(2), made.GradientEdge(None)), 4, (kept,)),
+        made.AutogradNode("torch::autograd::AccumulateGrad", leaf=made.GraphLeaf(("a",), (3,), "float32", "cpu")),
+    )
+    graph = made.AutogradGraph(
+        (made.GraphResult("Tensor[3]", 0, needs_grad=True),), nodes, (made.KeptStorage(12, (("leaf", "a"),)),),
+        (made.NamedTensor("a", "Tensor[3]", needs_grad=True, node=2),),
+    )  # fmt: skip
+    session = made.GraphSession("f(a)", TorchInfo("2.13.0"), (), ResultInfo("Tensor", ""), graph)
+    nowhere = SourceRef(path=None, line=None, layer=None, precision="unknown", reason=NotLookedUp())
+    sources = tuple(made.NodeSource(nowhere, inputs=("self", "other") if node.edges else ()) for node in nodes)
+    return graph_to_json(made.LocatedGraph(session, sources, ())).encode()
+
+
+def _changed_run(drawn: random.Random, data: bytes) -> bytes:
+    if drawn.random() < 0.2:
+        return _mutated(drawn, data)
+    document = json.loads(data)
+    for name in document.keys() - {"kind", "format"}:  # with another kind or format, nothing else is read
+        mutated_alike(drawn, document[name])
+    return json.dumps(document).encode("utf-8", "surrogatepass")
+
+
+def _drawn_page(page: Any) -> str:
+    from ptexplore.render.terminal.compiling import print_compile
+    from ptexplore.render.terminal.console import inline_html, plain_text
+
+    def draw(console: Any) -> None:
+        print_compile(console, page, links=False)
+
+    return plain_text(draw, 100) + inline_html(draw, 100)
+
+
+def _site_page(kind: Any, report: Any, folder: Path) -> None:
+    from ptexplore.render.html.output import Output
+    from ptexplore.view.site.site import Settings, Site
+
+    out = Output(folder / "site")
+    out.begin()
+    kind(Site(Settings("Runs", "core"), [], {}, {}, {}, traces=True), out, [("x", report)]).write()
+    out.finish()
+    for page in (folder / "site").rglob("x.html"):
+        _check_safe(page.read_text(encoding="utf-8"))
+
+
+def compile_run(drawn: random.Random, folder: Path) -> None:
+    """A saved run of `compile`: its page, something of it opened, its JSON, its page of a site."""
+    from ptexplore.render.html.compiles import Compiles
+    from ptexplore.saved.compiled import compile_from_json, compile_to_json
+    from ptexplore.view.compile_opened import opened_page
+    from ptexplore.view.compile_page import compile_page
+    from ptexplore.view.documents.compiling import compile_document
+
+    report = compile_from_json(_changed_run(drawn, _text("compile", _compile_run)), "x")
+    _check_safe(_drawn_page(compile_page(report)) + compile_to_json(report) + _json_of(compile_document(report)))
+    if drawn.random() < 0.3:
+        _site_page(Compiles, report, folder)
+    _check_safe(_drawn_page(opened_page(report, drawn.choice(("[1]", "0/0", "k0", "Net", "")))))
+
+
+def lower_run(drawn: random.Random, folder: Path) -> None:
+    """A saved run of `lower`: its page, two rungs, an operator that is followed, its JSON, its page of a site."""
+    from ptexplore.render.html.lowers import Lowers
+    from ptexplore.view.documents.lowering import lower_document
+    from ptexplore.view.lower_opened import followed_page, rungs_page
+    from ptexplore.view.lower_page import lower_page
+    from ptexplore.workspace.saved_lowers import load_lower
+
+    (folder / "x.lower").write_bytes(_changed_run(drawn, _text("lower", _lower_run)))
+    report = load_lower(str(folder / "x.lower"))
+    _check_safe(_drawn_page(lower_page(report)) + _json_of(lower_document(report)))
+    if drawn.random() < 0.3:
+        _site_page(Lowers, report, folder)
+    way = drawn.randrange(3)
+    _check_safe(
+        _drawn_page(followed_page(report, "linear") if not way else rungs_page(report, ("export", "core")[:way]))
+    )
+
+
+def graph_run(drawn: random.Random, folder: Path) -> None:
+    """A saved run of `graph`: its page, whole or of a name, and its JSON."""
+    from ptexplore.render.terminal.console import inline_html, plain_text
+    from ptexplore.render.terminal.graph import print_graph
+    from ptexplore.saved.graphs import graph_from_json
+    from ptexplore.view.documents.graph import graph_document
+    from ptexplore.view.graph.page import GraphOptions, check_names, graph_view
+
+    del folder
+    located = graph_from_json(_changed_run(drawn, _text("graph", _graph_run)), "x")
+    why = drawn.choice(((), ("a",)))
+    check_names(located, why)
+    view = graph_view(located, GraphOptions(None, None, drawn.random() < 0.5, why, False, False, False))
+
+    def draw(console: Any) -> None:
+        print_graph(console, view, lambda _: None)
+
+    _check_safe(plain_text(draw, 100) + inline_html(draw, 100) + _json_of(graph_document(located, why)))
+
+
+def _json_of(document: Any) -> str:
+    from msgspec import to_builtins
+
+    return json.dumps(to_builtins(document))
 
 
 def _events() -> bytes:
@@ -511,6 +714,9 @@ SURFACES: dict[str, tuple[Case, int]] = {  # each with its share of the cases
     "--load, both formats": (load, 6),
     "--load of a program, its exports": (program, 4),
     "--times of another run": (chrome_times, 3),
+    "--load of `compile`": (compile_run, 2),
+    "--load of `lower`": (lower_run, 2),
+    "--load of `graph`": (graph_run, 2),
     "tours and notes": (tour, 4),
     "tours as they are walked": (walked_tour, 1),
     "search": (search, 2),

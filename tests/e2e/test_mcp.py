@@ -89,9 +89,10 @@ def test_reading(cli: Cli) -> None:
     assert operator.structured_content["name"] == "aten::add.Tensor"
     assert found.structured_content is None
     assert "add_stub" in text(found)
-    first, *_, last = text(source).split("\n")
-    assert first.startswith("[quoted data ")
-    assert last.startswith("[end of quoted data ")
+    for answer in (operator, found, source, uses, error, tours, health):
+        first, *_, last = text(answer).split("\n")
+        assert first.startswith("[quoted data ")
+        assert last.startswith(("[end of quoted data ", "["))
     assert "def relu" in text(source)
     assert "relu" in text(uses)
     assert "3" in text(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -61,3 +62,31 @@ def test_pages_are_copied(command: InProcess, tmp_path: Path) -> None:
     command("skills", "install", str(folder), "--force")
     assert changed.read_bytes() == PAGES[0].read_bytes()
     command("skills", "remove").three_parts(2)
+
+
+@pytest.mark.parametrize("planted", ["link to a device", "FIFO", "link to a file", "link to a folder", "link above"])
+def test_no_planted_file_is_read_and_no_link_is_followed(
+    command: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine").write_text("mine")
+    here = tmp_path / "here"
+    page = here / ".claude/skills" / PAGES[0].parent.name / "SKILL.md"
+    page.parent.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    if planted == "FIFO":
+        os.mkfifo(page)
+    elif planted == "link to a folder":
+        page.parent.rmdir()
+        page.parent.symlink_to(outside)
+    elif planted == "link above":
+        page.parent.rmdir()
+        page.parent.parent.rmdir()
+        page.parent.parent.symlink_to(outside)
+    else:
+        page.symlink_to("/dev/zero" if planted == "link to a device" else outside / "mine")
+    for force in ((), ("--force",)):
+        command("skills", "install", *force).three_parts(1)
+    assert [file.name for file in outside.iterdir()] == ["mine"]
+    assert (outside / "mine").read_text() == "mine"

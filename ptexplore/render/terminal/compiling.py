@@ -70,7 +70,9 @@ def _generated(files: Sequence[str]) -> Iterator[str]:
     if len(files) == 1:
         yield f"generated code: {files[0]}"
     elif files:
-        yield f"generated code: {len(files)} files in {os.path.commonpath(files)}; --open NAME shows it"
+        is_absolute = all(map(os.path.isabs, files))  # a saved run may have any text as a name
+        where = f" in {os.path.commonpath(files)}" if is_absolute else ""
+        yield f"generated code: {len(files)} files{where}; --open NAME shows it"
 
 
 def _row(

@@ -431,3 +431,17 @@ def test_a_message_that_is_cut_is_seen_to_be(size: int) -> None:
 def test_blanks_without_end_cost_nothing() -> None:
     with ends():
         assert not is_cut_off("Could not run '" * 13 + " " * 30_000_000 + "x")
+
+
+@pytest.mark.parametrize("piece", ["x", "x.", "1", "Error", "\u00e9", "_", "lib.so", f"{'x' * 390} ", "aten::a "])
+def test_no_crafted_message_is_read_for_long(piece: str) -> None:
+    """Before they were bounded, 100,000 letters without a blank took more than 100 s."""
+    text = piece * (1_000_000 // len(piece))
+    with ends(20.0):
+        assert cause_of(text, "RuntimeError", around=text) is None
+
+
+def test_a_long_value_beside_a_message_does_not_hide_its_cause() -> None:
+    value = "x" * 500_000
+    cause = cause_of(f"{value} mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) {value}", "RuntimeError")
+    assert cause == Cause(code="matrix-sizes", arguments={"given": "3", "size": "2"})

@@ -28,6 +28,7 @@ def fuzzing() -> Any:
 
 SURFACES = (
     "--load, both formats", "--load of a program, its exports", "--times of another run", "tours and notes",
+    "--load of `compile`", "--load of `lower`", "--load of `graph`",
     "tours as they are walked", "search", "anchors.lock", "ptexplore.toml", "archives", "error messages",
     "source files", "command lines",
 )  # fmt: skip
