@@ -309,4 +309,46 @@ OF_CALLS = (
         ),
         (FactSource("torch/cuda/_utils.py", "Expected a cuda device, but got: "),),
     ),
+    Message(
+        "archive-of-script",
+        re.compile(
+            r"istream reader failed|File footer has wrong record type|ASSERT FAILED at \S{0,200}in"
+            r"line_container\.h|INVALID_ARGUMENT: ?main_module"
+        ),
+        (FactSource("caffe2/serialize/istream_adapter.cc", "istream reader failed: "),),
+    ),
+    Message(
+        "no-tensor-arguments",
+        re.compile(r"There were no tensor arguments to this function"),
+        (
+            FactSource(
+                "aten/src/ATen/core/dispatch/OperatorEntry.cpp", "There were no tensor arguments to this function"
+            ),
+        ),
+    ),
+    Message(
+        "symbolic-sizes-in-cpp",
+        re.compile(r"Cannot call (?P<name>\w+)\(\) on tensor with symbolic sizes/strides"),
+        (FactSource("c10/core/TensorImpl.cpp", "() on tensor with symbolic sizes/strides"),),
+    ),
+    Message(
+        "triton-cpu-tensor",
+        re.compile(r"Pointer argument (?:\(at (?P<given>\d+)\) )?cannot be accessed from Triton"),
+        (),
+    ),
+    Message(
+        "hip-access",
+        re.compile(r"Memory access fault by GPU node"),
+        (),
+    ),
+    Message(
+        "complex-number-given",
+        re.compile(r"value cannot be converted to type (?P<name>[\w:]+) without overflow: ?\("),
+        (FactSource("c10/util/TypeCast.cpp", "value cannot be converted to type "),),
+    ),
+    Message(
+        "cudnn-attention",
+        re.compile(r"Expected (?P<name>mha_graph[^\n]{0,200}?is_good\(\)) to be true"),
+        (FactSource("aten/src/ATen/native/cudnn/MHA.cpp", ".is_good()"),),
+    ),
 )

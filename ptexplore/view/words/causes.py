@@ -3847,6 +3847,234 @@ ENGLISH: dict[str, Explained] = {
         ("a function of torch.{name} got the device {given}"),
         ("pass torch.device('{name}') or an index; call it only if the tensors are on that device"),
     ),
+    "archive-of-script": Explained(
+        (
+            "torch::jit::load could not read the file as a TorchScript archive. The path may be "
+            "wrong, the file cut, or of another kind (a state_dict of torch.save), or of a release "
+            "that this one does not read"
+        ),
+        (
+            "look at the path and the size of the file; save with torch.jit.save, and load with a "
+            "libtorch of the same release"
+        ),
+    ),
+    "no-tensor-arguments": Explained(
+        (
+            "the dispatcher chooses a kernel by the tensors in the arguments, and this call has "
+            "none. Most often a list of tensors is empty"
+        ),
+        (
+            "print the list before the call, and handle the empty one; an operator of yours "
+            "without tensors needs a kernel for BackendSelect or CompositeExplicitAutograd"
+        ),
+    ),
+    "symbolic-sizes-in-cpp": Explained(
+        (
+            "C++ code asked a tensor for {name}() as a plain number. While torch.compile or "
+            "torch.export works with dynamic shapes, these are symbols"
+        ),
+        (
+            "dynamic=False, or static sizes for this call; an operator of yours needs sym_sizes() "
+            "or sym_numel(), and a fake implementation (torch.library.register_fake)"
+        ),
+    ),
+    "triton-cpu-tensor": Explained(
+        (
+            "a Triton kernel got a tensor that is in the memory of the CPU. The number in brackets "
+            "counts the kernel's arguments, from 0"
+        ),
+        (
+            "look for the tensor that was left on the CPU: an index, a mask (create_block_mask(…, "
+            "device='cuda')), a buffer; x.to('cuda')"
+        ),
+    ),
+    "hip-access": Explained(
+        (
+            (
+                "a kernel on an AMD GPU read or wrote at an address that it does not own, and the driver "
+                "ended the process. The line that was running may be a later one"
+            )
+        ),
+        (
+            (
+                "AMD_SERIALIZE_KERNEL=3 makes each call wait, so the last line is the right one. A run "
+                "on the CPU checks indices;"
+            )
+            " HSA_OVERRIDE_GFX_VERSION may name another GPU"
+        ),
+    ),
+    "complex-number-given": Explained(
+        (
+            "the number is complex (its real and its imaginary part are in the message), and the "
+            "tensor is of {name}. In Python, a negative number to a fractional power is complex"
+        ),
+        (
+            "look where the number is computed: a learning rate like (1 - step / steps) ** 0.9 "
+            "becomes complex when the steps are over; max(0, …)"
+        ),
+    ),
+    "cudnn-attention": Explained(
+        ("cuDNN's attention could not plan or run its kernel for these sizes, strides, dtypes or this GPU"),
+        (
+            "torch.backends.cuda.enable_cudnn_sdp(False) takes the other kernels of "
+            "scaled_dot_product_attention; a newer torch brings a newer cuDNN"
+        ),
+    ),
+    "number-of-object": Explained(
+        ("{owner}() makes a number of a value, and it got one of the class {name}"),
+        (
+            "find where the value comes from: ReduceLROnPlateau.step() needs the metric, a "
+            "function may lack a return; a tensor of one element has .item()"
+        ),
+    ),
+    "math-domain": Explained(
+        (
+            "a function of the module math got a number that it is not defined for: the logarithm of "
+            "0, the root or a fractional power of a negative number"
+        ),
+        ("print the number before the call; a schedule of a learning rate often runs beyond its last step"),
+    ),
+    "divided-by-zero": Explained(
+        (
+            "a number of Python was divided by 0. Tensors do not raise this; a length or a count "
+            "is most often 0: an empty data set, no batch, no match"
+        ),
+        ("print the divisor; look at len(dataset) and len(loader) (drop_last=True leaves out the only batch)"),
+    ),
+    "name-undefined": Explained(
+        ("no variable, function or import of the name {name} exists where the line runs"),
+        ("import or define it before (in a notebook: run that cell); look for a typing error"),
+    ),
+    "name-unassigned": Explained(
+        (
+            "{name}{given} gets its value in a part of the function that did not run: a branch, a "
+            "loop without a round, or behind the line"
+        ),
+        ("give it a value before the branch or the loop; an empty loader leaves the variables of its loop without one"),
+    ),
+    "key-missing": Explained(
+        ("the dictionary has no key {name}"),
+        ("print(x.keys()); a checkpoint or a configuration often has its parts one level further in"),
+    ),
+    "recursion": Explained(
+        (
+            "functions called each other without end, or more deeply than Python allows. For a "
+            "module, __getattr__ that asks for an attribute of itself does so, or a module that "
+            "contains itself"
+        ),
+        ("read the functions that the traceback repeats; sys.setrecursionlimit only if the depth is right"),
+    ),
+    "unhashable": Explained(
+        ("a key of a dictionary or an element of a set must not change, and {name} can"),
+        ("use a tuple, a string or a number of it: tuple(x), x.item()"),
+    ),
+    "index-of-list": Explained(
+        (
+            "a list is indexed by a number or a slice, and the brackets have a {name}. It is a "
+            "list where the code expects a dictionary, an array or a tensor"
+        ),
+        (
+            "x[0]['key'] if the list has dictionaries; torch.stack(x) or torch.as_tensor(x) makes "
+            "a tensor that takes tensors as indices"
+        ),
+    ),
+    "text-as-number": Explained(
+        ("the text {name} is no number: a header of a file, an empty field, another decimal sign"),
+        ("print the line of the data; skip the header or convert the column"),
+    ),
+    "numpy-broadcast": Explained(
+        (
+            "numpy compares shapes from the right: two sizes in the same place must be equal, or "
+            "one of them 1. They are {name}"
+        ),
+        ("print both shapes; x[:, None] inserts a size of 1"),
+    ),
+    "no-permission": Explained(
+        ("the system does not let this user read or write {name}"),
+        (
+            "choose another folder, or change its owner; a cache belongs to who made it first "
+            "(TORCH_HOME, HF_HOME, TORCHINDUCTOR_CACHE_DIR name others)"
+        ),
+    ),
+    "host-memory": Explained(
+        ("the memory of the host, not of the GPU, does not hold one more block of this size"),
+        (
+            "free -h; load less at once (mmap, a smaller dtype), fewer workers of a DataLoader, "
+            "which each have the data set"
+        ),
+    ),
+    "text-decoded": Explained(
+        (
+            "bytes were read as text of {name}, which they are not: a binary file (a checkpoint, "
+            "an image), or a text in another encoding"
+        ),
+        (
+            "open(path, 'rb') for a binary file; encoding='latin1' for an old text; "
+            "torch.load(path, encoding='latin1') for a pickle of Python 2"
+        ),
+    ),
+    "name-not-importable": Explained(
+        (
+            "the installed {owner} has no {name}: another release than the code was written for, "
+            "or a file of yours with that name hides it"
+        ),
+        (
+            "pip show the package, and install the release that the code asks for; "
+            "print(module.__file__) shows which file it is"
+        ),
+    ),
+    "compared-classes": Explained(
+        ("{name} compares values of one kind, and these are of the classes {size} and {given}"),
+        ("convert one of them (int(x), float(x)); None here is most often a value that was never set"),
+    ),
+    "connection-refused": Explained(
+        (
+            "nothing listens at the address and port: the other process has not started or has "
+            "ended, or the address is wrong"
+        ),
+        (
+            "look at the process of rank 0 first; check MASTER_ADDR and MASTER_PORT, and that a "
+            "firewall lets the port through"
+        ),
+    ),
+    "image-not-read": Explained(
+        (
+            "Pillow could not read the file as an image: it is cut, of another kind (a page of "
+            "HTML, a hidden file such as ._a.jpg), or empty"
+        ),
+        (
+            "look at the file that the message or the worker's line names; "
+            "Image.open(path).verify() over the data set finds all of them"
+        ),
+    ),
+    "image-empty": Explained(
+        (
+            "OpenCV refused an argument. '!_src.empty()' means that the image is None: cv2.imread "
+            "found no file at the path, or could not read it, and does not raise"
+        ),
+        (
+            "print(path, image is None) after cv2.imread; for other conditions compare the shape "
+            "and the dtype with the one in the message"
+        ),
+    ),
+    "symbol-missing": Explained(
+        (
+            "a library asks for the function {name}, which no loaded library has: the two are of "
+            "different releases. For torch's own libraries, two installations are mixed"
+        ),
+        (
+            "install the package of that library again for this torch; for torch itself pip "
+            "uninstall torch until none is left, then install it"
+        ),
+    ),
+    "lightning-scheduler": Explained(
+        ("this release of Lightning looks for the class _LRScheduler of torch, which is LRScheduler since torch 2.0"),
+        ("a newer Lightning for torch 2, or override lr_scheduler_step in the LightningModule"),
+    ),
+    "old-type-missing": Explained(
+        ("{name} has no code for tensors of {given}: sparse ones, half precision on the CPU, or integers"),
+        ("x.to_dense() for a sparse tensor, x.float() for another dtype; a newer torch has more of them"),
+    ),
 }
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from ptexplore.facts.messages import INTERPRETERS, MESSAGES
 from ptexplore.facts.messages_of_kinds import OF_KINDS
+from ptexplore.facts.messages_of_python import OF_PYTHON
 from ptexplore.resolve.causes import MEMORY_FULL, MEMORY_SPLIT, cause_of
 from ptexplore.view.words.causes import ENGLISH, explained
 from tests.unit.resolve.test_causes import RAISING
@@ -88,6 +89,16 @@ def scaled_and_updated() -> None:
     scaler = torch.amp.GradScaler("cpu")
     scaler.scale(leaf().sum())
     scaler.update()
+
+
+def unassigned() -> Any:
+    for value in ():
+        given = value
+    return given
+
+
+def endless() -> Any:
+    return endless()
 
 
 def with_condition(x: list[int]) -> list[int]:
@@ -624,6 +635,17 @@ RAISED: dict[str, Callable[[], Any]] = {
     "loader-without-batches": lambda: torch.utils.data.DataLoader([1], batch_size=None, drop_last=True),
     "learning-rate-tensor": lambda: torch.optim.Adam([leaf()], lr=tensor(0.1), foreach=True),
     "lbfgs-groups": lambda: torch.optim.LBFGS([{"params": [leaf()]}, {"params": [leaf()]}]),
+    "number-of-object": lambda: float(None),
+    "math-domain": lambda: import_module("math").sqrt(-1.0),
+    "divided-by-zero": lambda: 1 // len([]),
+    "name-undefined": lambda: eval("undefined_name"),
+    "name-unassigned": unassigned,
+    "key-missing": lambda: {}["no such key"],
+    "recursion": endless,
+    "unhashable": lambda: {[]: 1},
+    "index-of-list": lambda: [1].__getitem__("a"),
+    "text-as-number": lambda: float("a"),
+    "compared-classes": lambda: "a" < 1,
     "gather-dimensions": lambda: ones(2, 2).gather(0, zeros(1).long()),
     "unflatten-sizes": lambda: ones(2, 7).unflatten(1, (2, 3)),
     "number-joined": lambda: torch.cat([tensor(1.0), tensor(2.0)]),
@@ -1097,6 +1119,46 @@ PRINTED = {
         "ValueError: Attention mask should be of size (1, 1, 10, 10), but is torch.Size([1, 1, 10, 11])"
     ),
     "needs-a-cuda-device": "ValueError: Expected a cuda device, but got: cpu",
+    "archive-of-script": (
+        "c10::Error: istream reader failed: reading file. (validate at /x/caffe2/serialize/istream_adapter.cc:32)"
+    ),
+    "no-tensor-arguments": (
+        "RuntimeError: There were no tensor arguments to this function (e.g., you passed an "
+        "empty list of Tensors), but no fallback function is registered for schema aten::_cat."
+    ),
+    "symbolic-sizes-in-cpp": "RuntimeError: Cannot call numel() on tensor with symbolic sizes/strides",
+    "triton-cpu-tensor": "ValueError: Pointer argument (at 2) cannot be accessed from Triton (cpu tensor?)",
+    "hip-access": (
+        "Memory access fault by GPU node-1 (Agent handle: 0x55eb9b596570) on address "
+        "0x7f66960b2000. Reason: Page not present or supervisor privilege."
+    ),
+    "complex-number-given": (
+        "RuntimeError: value cannot be converted to type float without overflow: (-9.99425e-08,-1.86689e-11)"
+    ),
+    "cudnn-attention": (
+        "RuntimeError: Expected mha_graph->execute(handle, variant_pack, "
+        "workspace_ptr.get()).is_good() to be true, but got false."
+    ),
+    "numpy-broadcast": "ValueError: operands could not be broadcast together with shapes (3,) (4,)",
+    "no-permission": "PermissionError: [Errno 13] Permission denied: '/data/a'",
+    "host-memory": (
+        "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 3.00 GiB for an array with shape (10, 10)"
+    ),
+    "text-decoded": "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x80 in position 0: invalid start byte",
+    "name-not-importable": "ImportError: cannot import name 'AdamW' from 'transformers' (/x/transformers/__init__.py)",
+    "connection-refused": "ConnectionRefusedError: [Errno 111] Connection refused",
+    "image-not-read": "PIL.UnidentifiedImageError: cannot identify image file '/data/a.jpg'",
+    "image-empty": (
+        "cv2.error: OpenCV(4.5.5) /x/resize.cpp:4052: error: (-215:Assertion failed) "
+        "!ssize.empty() in function 'resize'"
+    ),
+    "symbol-missing": (
+        "ImportError: /x/torch/lib/libATen.so.1: undefined symbol: THNN_CudaClassNLLCriterion_updateOutput"
+    ),
+    "lightning-scheduler": (
+        'ValueError: The provided lr scheduler "<torch.optim.lr_scheduler.StepLR object at 0x7f5c0c38e6d0>" is invalid'
+    ),
+    "old-type-missing": "RuntimeError: _th_gt is not implemented for type torch.sparse.FloatTensor",
     "no-wheel": "ERROR: No matching distribution found for torch==1.7.1",
     "no-compiler-of-windows": "error: Microsoft Visual C++ 14.0 or greater is required. Get it with"
     ' "Microsoft C++ Build Tools"',
@@ -1170,10 +1232,11 @@ WITHIN = {
     "loss-object": {"module-attribute"},
     "cuda-function-missing": {"hip-no-code"},
     "kernel-image-invalid": {"cuda-function-missing"},
+    "complex-number-given": {"number-overflows"},
 }
 
 
-KINDS = {row.cause for row in OF_KINDS}  # for what no other row recognises
+KINDS = {row.cause for row in (*OF_PYTHON, *OF_KINDS)}  # for what no other row recognises
 
 
 def text_of(function: Callable[[], Any]) -> str:
