@@ -3889,19 +3889,10 @@ ENGLISH: dict[str, Explained] = {
         ),
     ),
     "hip-access": Explained(
-        (
-            (
-                "a kernel on an AMD GPU read or wrote at an address that it does not own, and the driver "
-                "ended the process. The line that was running may be a later one"
-            )
-        ),
-        (
-            (
-                "AMD_SERIALIZE_KERNEL=3 makes each call wait, so the last line is the right one. A run "
-                "on the CPU checks indices;"
-            )
-            " HSA_OVERRIDE_GFX_VERSION may name another GPU"
-        ),
+        "a kernel on an AMD GPU read or wrote at an address that it does not own, and the driver ended the process."
+        " The line that was running may be a later one",
+        "AMD_SERIALIZE_KERNEL=3 makes each call wait, so the last line is the right one. A run on the CPU checks"
+        " indices; HSA_OVERRIDE_GFX_VERSION may name another GPU",
     ),
     "complex-number-given": Explained(
         (
