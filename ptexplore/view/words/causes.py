@@ -3515,6 +3515,14 @@ ENGLISH: dict[str, Explained] = {
         ),
         ("print the shape; unsqueeze or [None] adds a dimension, flatten and squeeze remove one"),
     ),
+    "only-supported": Explained(
+        "{name}: its code is for {size} only, and this call, or this machine, asks for something else",
+        "convert before the call (dtype, device, layout, number of dimensions), or use another function",
+    ),
+    "not-supported": Explained(
+        "the code that raised this has no way to do it: {name}{size}",
+        "another dtype, device, layout or option; another function; a newer release may have it",
+    ),
     "value-range": Explained(
         ("a value is outside of what the function takes: {name} must be {size}"),
         ("print the value just before the call, and where it comes from"),

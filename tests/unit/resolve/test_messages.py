@@ -1204,6 +1204,8 @@ PRINTED = {
     " got false.  (Could this error message be improved?)",
     "not-the-same": "RuntimeError: input and indices must have the same batch size",
     "dimensions-expected": "RuntimeError: input must be 4-D, but got 3",
+    "only-supported": "RuntimeError: floor only supports real tensors, but got a complex one",
+    "not-supported": "RuntimeError: Trace of a strange layout is not implemented for this layout",
     "value-range": "ValueError: num_heads must be greater than 0, got 0",
 }
 # Causes that are of one kind: the first one in the tables is the narrower one.
