@@ -50,7 +50,7 @@ OF_KINDS = (
             r"(?P<name>[A-Za-z_][\w.:()`'\" -]{1,70}?) (?:currently )?(?:only (?:supports?|accepts?|takes?"
             r"|works? (?:on|with|for))"
             r"|is only (?:supported|implemented|available|valid|defined) (?:for|on|with|in|when))"
-            r" (?P<size>[^\n.;]{2,90}?)(?=[.;,\n]| but |$)"
+            r"(?! these backends) (?P<size>[^\n.;]{2,90}?)(?=[.;,\n]| but |$)"
         ),
         (),
     ),

@@ -4074,6 +4074,219 @@ ENGLISH: dict[str, Explained] = {
         ("{name} has no code for tensors of {given}: sparse ones, half precision on the CPU, or integers"),
         ("x.to_dense() for a sparse tensor, x.float() for another dtype; a newer torch has more of them"),
     ),
+    "cell-input-size": Explained(
+        ("the cell was made for an input with {size} features in its last dimension, and got {given}"),
+        ("input_size={given}, or bring the features to the last dimension"),
+    ),
+    "cell-batch": Explained(
+        (
+            "the input has a batch of {size} and the hidden state one of {given}. Often the last "
+            "batch of an epoch is smaller"
+        ),
+        (
+            "make the hidden state from the batch (x.new_zeros(x.size(0), hidden_size)), or "
+            "drop_last=True in the DataLoader"
+        ),
+    ),
+    "contracted-sizes": Explained(
+        (
+            "tensordot multiplies and sums pairs of dimensions, which must have one size: "
+            "dimension {name} of the first has {size} elements, its partner {given}"
+        ),
+        (
+            "dims=([…], […]) names the dimensions of each; dims=n takes the last n of the first "
+            "and the first n of the second"
+        ),
+    ),
+    "einsum-equation": Explained(
+        (
+            "the equation of einsum does not fit: each operand has its letters, between commas, "
+            "and each letter behind -> is in some operand, once"
+        ),
+        ("count the operands and the letters; only a to z, A to Z and ... are allowed"),
+    ),
+    "norm-without-statistics": Explained(
+        (
+            "a batch norm in evaluation mode takes its running statistics, and this one has none "
+            "(track_running_stats=False, or None in the functional form)"
+        ),
+        ("training=True uses the statistics of the batch; else a module with track_running_stats=True"),
+    ),
+    "pooled-volume": Explained(
+        ("the window of the pooling (kT: {given}) is larger than its input (T: {size})"),
+        ("use a smaller kernel_size, padding, or nn.AdaptiveAvgPool3d"),
+    ),
+    "kth-out-of-range": Explained(
+        ("kthvalue counts from 1 up to the size of the dimension ({name}), and k is outside of that"),
+        ("min(k, x.size(dim)); an empty tensor has no k-th value"),
+    ),
+    "quantile-of-nothing": Explained(
+        ("the tensor has no elements, so it has no quantile: a mask or a filter before selected nothing"),
+        ("test x.numel() first"),
+    ),
+    "reduce-name": Explained(
+        ("reduce names how several values in one place become one: {size}, and it is {given}"),
+        ("reduce='mean' for an average, 'amax' and 'amin' for extrema"),
+    ),
+    "fft-of-nothing": Explained(
+        ("a Fourier transform needs at least one point in its dimension, and there are {given}"),
+        ("print the shape: an empty signal, or another dimension than dim=-1; n=… sets the length"),
+    ),
+    "rnn-weight-dtype": Explained(
+        (
+            "the input of the RNN has another dtype than its weights or its hidden state. numpy "
+            "makes float64, and modules are float32"
+        ),
+        ("x.float(), or rnn.to(x.dtype), and the hidden state in the same dtype"),
+    ),
+    "rnn-without-steps": Explained(
+        ("the sequence has no steps. The length is the first dimension, with batch_first=True the second"),
+        ("leave empty sequences out of the batch; check batch_first"),
+    ),
+    "inner-sizes": Explained(
+        ("torch.inner sums over the last dimension of both, which differ in {name} and {given}"),
+        ("x @ y for a matrix product, or transpose one of them"),
+    ),
+    "weight-by-groups": Explained(
+        (
+            "a convolution with {name} groups splits its output channels among them, so the first "
+            "size of the weight must be a multiple of {name}"
+        ),
+        ("choose groups that divides in_channels and out_channels"),
+    ),
+    "group-norm-channels": Explained(
+        (
+            "the norm was made for another number of channels: its {name} has shape {given}, and "
+            "the input {size} has the channels in dimension 1"
+        ),
+        ("num_channels as the second size of the input; permute if the channels come last"),
+    ),
+    "padding-mask-shape": Explained(
+        ("key_padding_mask has the shape (batch, length of the keys), also if the other tensors have the length first"),
+        ("mask.t(), or batch_first=True for the module"),
+    ),
+    "dims-in-order": Explained(
+        (
+            "flatten joins the dimensions from start_dim to end_dim, and start_dim is the later "
+            "one. The tensor may have fewer dimensions than the code expects"
+        ),
+        ("print x.dim(); flatten(0, 1), or start_dim=1 for all behind the batch"),
+    ),
+    "indices-for-source": Explained(
+        ("each index takes one slice of the source, and there are {given} indices for {size} slices"),
+        ("print index.shape and source.shape; dim names the dimension of the source"),
+    ),
+    "cross-of-three": Explained(
+        ("a cross product is of vectors with three elements. Dimension {name} has {given} and {size}"),
+        ("dim=… names the dimension of the vectors"),
+    ),
+    "grid-last-size": Explained(
+        (
+            "the last dimension of the grid has the coordinates of a point (x, y): {size} for this "
+            "input, and the grid is {given}"
+        ),
+        ("torch.stack((x, y), dim=-1), with values from -1 to 1"),
+    ),
+    "affine-theta": Explained(
+        ("affine_grid takes one matrix for each image: theta of shape {size}, for sizes of {name} images"),
+        ("theta.unsqueeze(0).expand(n, -1, -1) for one matrix and a batch"),
+    ),
+    "unpool-indices": Explained(
+        (
+            "unpooling puts each element where its index says, so both have one shape: the input "
+            "is {name}, the indices {given}"
+        ),
+        (
+            "take the indices of the pooling of the same size (return_indices=True), with no layer "
+            "between that changes the size"
+        ),
+    ),
+    "fold-blocks": Explained(
+        ("with these sizes fold puts {size} blocks together, and the input has {given} in its dimension 2"),
+        ("the output_size, kernel_size, stride, padding and dilation of the unfold that made the blocks"),
+    ),
+    "prelu-weight": Explained(
+        (
+            "PReLU has one weight for all channels or one for each. Its input has {size} in "
+            "dimension 1, and it has {given} weights"
+        ),
+        ("num_parameters={size}, or num_parameters=1"),
+    ),
+    "istft-of-real": Explained(
+        (
+            "istft takes the complex result of stft. Older code has the real and the imaginary "
+            "part in a last dimension of 2"
+        ),
+        ("torch.view_as_complex(x.contiguous()) for the older form; stft(…, return_complex=True)"),
+    ),
+    "optimizer-of-tensor": Explained(
+        ("an optimizer takes a list of tensors, and got a single {name}"),
+        ("[x], or model.parameters()"),
+    ),
+    "scheduler-of-what": Explained(
+        (
+            "the first argument of a scheduler is a torch.optim.Optimizer, and this is of the "
+            "class {name}: a wrapper of another library, or a list"
+        ),
+        ("pass the optimizer itself (wrapper.optimizer)"),
+    ),
+    "buffer-name": Explained(
+        ("a dot separates modules in the names of a state_dict, so a buffer or parameter has none in its own name"),
+        ("name.replace('.', '_')"),
+    ),
+    "log-prob-of-number": Explained(
+        ("log_prob takes a tensor, and got another value"),
+        ("torch.as_tensor(value)"),
+    ),
+    "event-size": Explained(
+        (
+            "the value does not have the shape of one sample: batch_shape + event_shape of the "
+            "distribution, read from the right"
+        ),
+        ("print(d.batch_shape, d.event_shape, value.shape); unsqueeze(-1), or Independent(d, 1)"),
+    ),
+    "storage-of-dtype": Explained(
+        ("set_ gives a tensor the memory of another one, which must have the same dtype: {name} and {given}"),
+        ("x.data = y, or a new tensor (y.to(x.dtype))"),
+    ),
+    "unique-of-nothing": Explained(
+        ("unique along a dimension compares slices, and these have no elements"),
+        ("leave the empty tensor out: test x.numel() first"),
+    ),
+    "searched-shape": Explained(
+        (
+            "searchsorted looks into one sorted row for all values, or into one row for each row "
+            "of values. The other dimensions then are equal"
+        ),
+        ("boundaries[0] for one row; expand the boundaries to the rows of the values"),
+    ),
+    "matrix-only": Explained(
+        ("{name}{given}{size} is for matrices, and the tensor has another number of dimensions"),
+        ("print the shape; torch.diagonal and torch.diag_embed take batches; x[None] adds a dimension"),
+    ),
+    "shifts-for-dims": Explained(
+        ("roll takes one shift for each dimension: {given} shifts and {size} dimensions"),
+        ("roll((1, 2), (0, 1)); without dims the tensor is rolled as one row"),
+    ),
+    "backend-unknown": Explained(
+        ("torch.compile knows no backend of the name {name}"),
+        ("torch._dynamo.list_backends(None) lists them; a backend of a package needs its package installed"),
+    ),
+    "script-file": Explained(
+        (
+            "torch.jit.load found no file at the path {name}; a relative path begins at the folder "
+            "in which the program runs"
+        ),
+        ("print(os.path.abspath(path))"),
+    ),
+    "matrix-rows": Explained(
+        ("least squares takes one row of the second matrix for each row of the first, and their numbers differ"),
+        ("print both shapes; other.unsqueeze(-1) makes a vector to a column"),
+    ),
+    "forward-gradient-size": Explained(
+        ("a tangent has the shape of its primal, and this one has another"),
+        ("tangents = tuple(torch.ones_like(x) for x in primals)"),
+    ),
 }
 
 

@@ -221,8 +221,9 @@ def test_sizes_of_a_web_page_are_written_as_torch_does() -> None:
 
 def test_an_error_of_cpp_has_no_frames_in_its_message() -> None:
     frames = "frame #0: c10::Error::Error(c10::SourceLocation) + 0x6a (0x7f29 in /x/libc10.so)\nframe #1: main + 0x63"
-    mac = f"libc++abi.dylib: terminating with uncaught exception of type c10::Error: the file is cut. (f at /x.cc:3)\n{frames}"
-    gnu = f"terminate called after throwing an instance of 'c10::Error'\n  what():  the file is cut. (f at /x.cc:3)\n{frames}"
+    says = f"the file is cut. (f at /x.cc:3)\n{frames}"
+    mac = f"libc++abi.dylib: terminating with uncaught exception of type c10::Error: {says}"
+    gnu = f"terminate called after throwing an instance of 'c10::Error'\n  what():  {says}"
     for pasted in (mac, gnu):
         (error,) = errors_in(lines_of(pasted))
         assert (error.exception, error.message) == ("c10::Error", "the file is cut. (f at /x.cc:3)")
