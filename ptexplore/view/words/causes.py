@@ -4207,8 +4207,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "prelu-weight": Explained(
         (
-            "PReLU has one weight for all channels or one for each. Its input has {size} in "
-            "dimension 1, and it has {given} weights"
+            "PReLU has one weight for all channels, or one per channel. The input has {size} channels in"
+            " dimension 1, and there are {given} weights"
         ),
         ("num_parameters={size}, or num_parameters=1"),
     ),
