@@ -12,6 +12,7 @@ from ptexplore.facts.messages_of_builds import OF_BUILDS
 from ptexplore.facts.messages_of_calls import OF_CALLS
 from ptexplore.facts.messages_of_kinds import OF_KINDS
 from ptexplore.facts.messages_of_modules import OF_MODULES
+from ptexplore.facts.messages_of_python import OF_PYTHON
 from ptexplore.facts.messages_of_systems import OF_KERNELS, OF_MISSING, OF_SYSTEMS
 from ptexplore.facts.messages_of_tensors import OF_TENSORS
 from ptexplore.facts.messages_of_values import OF_VALUES
@@ -47,6 +48,9 @@ INTERPRETERS = frozenset((
     "no-length", "argument-missing", "arguments-too-many", "argument-unexpected", "value-called", "value-indexed",
     "value-iterated", "unpacked-number", "list-index", "file-not-found", "folder-given", "module-missing", "operands",
     "backward-of-object", "checkpoint-key", "optimizer-state-key", "state-dict-as-module", "pipe-broken",
+    "number-of-object", "math-domain", "divided-by-zero", "name-undefined", "name-unassigned", "key-missing",
+    "recursion", "unhashable", "index-of-list", "text-as-number", "numpy-broadcast",
+    "no-permission", "host-memory", "text-decoded", "name-not-importable", "compared-classes", "connection-refused",
 ))  # fmt: skip
 MESSAGES = (
     *OF_KERNELS,
@@ -707,6 +711,7 @@ MESSAGES = (
     *OF_SYSTEMS,
     *OF_BUILDS,
     *OF_MODULES,
+    *OF_PYTHON,
     *OF_KINDS,
     Message("killed", _KILLED, ()),
     Message("signal-to-itself", re.compile(r"^SIGKILL: in \S+\(\)"), ()),

@@ -270,7 +270,7 @@ OF_BUILDS = (
     Message(
         "system-library-missing",
         re.compile(
-            r"(?P<name>lib(?!cuda\.|cudart|cublas|cudnn|nccl|cufft|cusparse|cusolver|curand|nvJit"
+            r"(?P<name>lib(?!cuda\.|cudart|cublas|cudnn|nccl|cufft|cusparse|cusolver|curand|cupti|nvrtc|nvJit"
             r"Link|torch|c10)[\w+-]*\.so[\w.]*): cannot open shared object file"
         ),
         (),
@@ -380,7 +380,7 @@ OF_BUILDS = (
         "edge-dialect",
         re.compile(
             r"SpecViolationError: (?:Operator (?P<name>\S+) is not Aten Canonical|These operators"
-            r" are taking Tensor inputs with mismatched dtypes|(?P<given>\w+))"
+            r" are taking Tensor inputs with mismatched dtypes)"
         ),
         (FactSource("torch/_export/verifier.py", "class SpecViolationError"),),
     ),

@@ -309,4 +309,502 @@ OF_CALLS = (
         ),
         (FactSource("torch/cuda/_utils.py", "Expected a cuda device, but got: "),),
     ),
+    Message(
+        "archive-of-script",
+        re.compile(
+            r"istream reader failed|File footer has wrong record type|ASSERT FAILED at \S{0,200}in"
+            r"line_container\.h|INVALID_ARGUMENT: ?main_module"
+        ),
+        (FactSource("caffe2/serialize/istream_adapter.cc", "istream reader failed: "),),
+    ),
+    Message(
+        "no-tensor-arguments",
+        re.compile(r"There were no tensor arguments to this function"),
+        (
+            FactSource(
+                "aten/src/ATen/core/dispatch/OperatorEntry.cpp", "There were no tensor arguments to this function"
+            ),
+        ),
+    ),
+    Message(
+        "symbolic-sizes-in-cpp",
+        re.compile(r"Cannot call (?P<name>\w+)\(\) on tensor with symbolic sizes/strides"),
+        (FactSource("c10/core/TensorImpl.cpp", "() on tensor with symbolic sizes/strides"),),
+    ),
+    Message(
+        "triton-cpu-tensor",
+        re.compile(r"Pointer argument (?:\(at (?P<given>\d+)\) )?cannot be accessed from Triton"),
+        (),
+    ),
+    Message(
+        "hip-access",
+        re.compile(r"Memory access fault by GPU node"),
+        (),
+    ),
+    Message(
+        "complex-number-given",
+        re.compile(r"value cannot be converted to type (?P<name>[\w:]+) without overflow: ?\("),
+        (FactSource("c10/util/TypeCast.cpp", "value cannot be converted to type "),),
+    ),
+    Message(
+        "cudnn-attention",
+        re.compile(r"Expected (?P<name>mha_graph[^\n]{0,200}?is_good\(\)) to be true"),
+        (FactSource("aten/src/ATen/native/cudnn/MHA.cpp", ".is_good()"),),
+    ),
+    Message(
+        "cell-input-size",
+        re.compile(r"input has inconsistent input_size: got (?P<given>\d+) expected (?P<size>\d+)"),
+        (
+            FactSource(
+                "aten/src/ATen/native/RNN.cpp",
+                "input has inconsistent input_size: got ",
+            ),
+        ),
+    ),
+    Message(
+        "cell-batch",
+        re.compile(r"Input batch size (?P<size>\d+) doesn't match hidden\S* batch size (?P<given>\d+)"),
+        (
+            FactSource(
+                "aten/src/ATen/native/RNN.cpp",
+                "Input batch size ",
+            ),
+        ),
+    ),
+    Message(
+        "contracted-sizes",
+        re.compile(
+            r"contracted dimensions need to match, but first has size (?P<size>\d+) in dim (?P<nam"
+            r"e>-?\d+) and second has size (?P<given>\d+)"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/Linear.cpp",
+                "contracted dimensions need to match, but first has size ",
+            ),
+        ),
+    ),
+    Message(
+        "einsum-equation",
+        re.compile(
+            r"einsum\(\): (?:fewer operands were provided|more operands were provided|output subsc"
+            r"ript (?P<name>\w)|invalid subscript given|found '\.')"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/Linear.cpp",
+                "einsum(): fewer operands were provided than specified in the equation",
+            ),
+        ),
+    ),
+    Message(
+        "norm-without-statistics",
+        re.compile(r"running_(?:mean|var) must be defined in evaluation mode"),
+        (
+            FactSource(
+                "aten/src/ATen/native/Normalization.cpp",
+                "running_mean must be defined in evaluation mode",
+            ),
+        ),
+    ),
+    Message(
+        "pooled-volume",
+        re.compile(
+            r"input image \(T: (?P<size>[\dTHW: ]{1,40})\) smaller than\s+kernel size \(kT: (?P<gi"
+            r"ven>[\dkTHW: ]{1,40})\)"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/Pool.h",
+                "smaller than ",
+            ),
+        ),
+    ),
+    Message(
+        "kth-out-of-range",
+        re.compile(r"kthvalue\(\): selected number k out of range for dimension (?P<name>-?\d+)"),
+        (
+            FactSource(
+                "aten/src/ATen/native/Sorting.cpp",
+                "kthvalue(): selected number k out of range for dimension ",
+            ),
+        ),
+    ),
+    Message(
+        "quantile-of-nothing",
+        re.compile(r"quantile\(\) input tensor must be non-empty"),
+        (
+            FactSource(
+                "aten/src/ATen/native/Sorting.cpp",
+                "quantile() input tensor must be non-empty",
+            ),
+        ),
+    ),
+    Message(
+        "reduce-name",
+        re.compile(
+            r"reduce argument must be (?:either )?(?P<size>[\w, ]{3,60}?),? ?(?:but )?got (?P<give"
+            r"n>\w+)"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/ReductionType.h",
+                "reduce argument must be either sum, prod, mean, amax or amin, got ",
+            ),
+        ),
+    ),
+    Message(
+        "fft-of-nothing",
+        re.compile(r"Invalid number of data points \((?P<given>-?\d+)\) specified"),
+        (
+            FactSource(
+                "aten/src/ATen/native/SpectralOps.cpp",
+                "Invalid number of data points (",
+            ),
+        ),
+    ),
+    Message(
+        "rnn-weight-dtype",
+        re.compile(
+            r"RNN input dtype \((?P<given>[\w.]+)\) does not match weight dtype \((?P<size>[\w.]+)"
+            r"\)|Input and (?P<name>\w+) tensors are not the same dtype, found input tensor with"
+        ),
+        (
+            FactSource(
+                "torch/nn/modules/rnn.py",
+                "does not match weight dtype",
+                since="2.7",
+            ),
+            FactSource(
+                "aten/src/ATen/native/RNN.h",
+                " tensors are not the same dtype, found input tensor with ",
+            ),
+        ),
+    ),
+    Message(
+        "rnn-without-steps",
+        re.compile(r"Expected sequence length to be larger than 0 in RNN"),
+        (
+            FactSource(
+                "aten/src/ATen/native/RNN.cpp",
+                "Expected sequence length to be larger than 0 in RNN",
+            ),
+        ),
+    ),
+    Message(
+        "inner-sizes",
+        re.compile(
+            r"inner\(\) the last dimension must match on both input tensors but got shapes (?P<nam"
+            r"e>\[[\d, ]*\]) and (?P<given>\[[\d, ]*\])"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/LinearAlgebra.cpp",
+                "inner() the last dimension must match on both input tensors but got shapes ",
+            ),
+        ),
+    ),
+    Message(
+        "weight-by-groups",
+        re.compile(
+            r"Given groups=(?P<name>\d+), expected weight to be (?:divisible by|at least) \d+ at d"
+            r"imension 0"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/Convolution.cpp",
+                "expected weight to be divisible by ",
+            ),
+        ),
+    ),
+    Message(
+        "group-norm-channels",
+        re.compile(
+            r"Expected (?P<name>weight|bias) to be a vector of size equal to the number of channel"
+            r"s in input, but got \w+ of shape (?P<given>\[[\d, ]*\]) and input of shape (?P<size>"
+            r"\[[\d, ]*\])"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/group_norm.cpp",
+                "to be a vector of size equal to the number of ",
+            ),
+        ),
+    ),
+    Message(
+        "padding-mask-shape",
+        re.compile(
+            r"[Ee]xpect(?:ed|ing) key_padd(?:ed|ing)_mask(?:\.shape\[\d\]| shape of \S+)? ?(?:to b"
+            r"e|, but got|of) ?(?P<size>[\d(), ]+)"
+        ),
+        (
+            FactSource(
+                "torch/nn/functional.py",
+                "Expected key_padded_mask.shape[0] to be ",
+            ),
+        ),
+    ),
+    Message(
+        "dims-in-order",
+        re.compile(r"flatten\(\) has invalid args: start_dim cannot come after end_dim"),
+        (
+            FactSource(
+                "aten/src/ATen/native/TensorShape.cpp",
+                "flatten() has invalid args: start_dim cannot come after end_dim",
+            ),
+        ),
+    ),
+    Message(
+        "indices-for-source",
+        re.compile(
+            r"index_(?:add|copy|reduce)_?\(\): Number of indices \((?P<given>\d+)\) should be equa"
+            r"l to source\.size\(dim\):? \((?P<size>\d+)\)"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/TensorAdvancedIndexing.cpp",
+                "): Number of indices (",
+            ),
+        ),
+    ),
+    Message(
+        "cross-of-three",
+        re.compile(
+            r"linalg\.cross: inputs dimension (?P<name>-?\d+) must have length 3\. Got (?P<given>"
+            r"\d+) and (?P<size>\d+)|no dimension of size 3 in input"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/Cross.cpp",
+                "must have length 3. Got ",
+            ),
+        ),
+    ),
+    Message(
+        "grid-last-size",
+        re.compile(
+            r"grid_sampler\(\): expected grid to have size (?P<size>\d) in last dimension, but got"
+            r" grid with sizes (?P<given>\[[\d, ]*\])"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/GridSamplerUtils.h",
+                " in last dimension, but got grid with sizes ",
+            ),
+        ),
+    ),
+    Message(
+        "affine-theta",
+        re.compile(
+            r"Expected a batch of (?P<name>\dD) affine matrices of shape (?P<size>Nx\dx\d) for siz"
+            r"e"
+        ),
+        (
+            FactSource(
+                "torch/nn/functional.py",
+                " affine matrices of shape Nx2x3 for size ",
+            ),
+        ),
+    ),
+    Message(
+        "unpool-indices",
+        re.compile(
+            r"Expected shape of indices to be same as that of the input tensor \((?P<name>\[[\d, ]"
+            r"*\])\) but got indices tensor with shape: (?P<given>\[[\d, ]*\])"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/MaxUnpooling.cpp",
+                "Expected shape of indices to be same as that of the input tensor (",
+            ),
+        ),
+    ),
+    Message(
+        "fold-blocks",
+        re.compile(
+            r"expected size of input's dimension 2 to match the calculated number of sliding block"
+            r"s (?P<name>[^=\n]{1,40}= ?(?P<size>\d+)), but got input\.size\(2\)=(?P<given>\d+)"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/im2col_shape_check.h",
+                "expected size of input's dimension 2 to match the calculated number of ",
+            ),
+        ),
+    ),
+    Message(
+        "prelu-weight",
+        re.compile(
+            r"Mismatch of parameter numbers and input channel size\. Found parameter numbers = ?(?"
+            r"P<given>\d+) and channel size = ?(?P<size>\d+)"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/Activation.cpp",
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers =",
+            ),
+        ),
+    ),
+    Message(
+        "istft-of-real",
+        re.compile(r"istft requires a complex-valued input tensor"),
+        (
+            FactSource(
+                "aten/src/ATen/native/SpectralOps.cpp",
+                "istft requires a complex-valued input tensor ",
+            ),
+        ),
+    ),
+    Message(
+        "optimizer-of-tensor",
+        re.compile(
+            r"params argument given to the optimizer should be an iterable of Tensors or dicts, bu"
+            r"t got (?P<name>[\w.]+)"
+        ),
+        (
+            FactSource(
+                "torch/optim/optimizer.py",
+                "params argument given to the optimizer should be an iterable of ",
+            ),
+        ),
+    ),
+    Message(
+        "scheduler-of-what",
+        re.compile(r"(?P<name>\w+) is not an Optimizer$"),
+        (
+            FactSource(
+                "torch/optim/lr_scheduler.py",
+                " is not an Optimizer",
+            ),
+        ),
+    ),
+    Message(
+        "buffer-name",
+        re.compile(r"(?:buffer|parameter) name can.{1,2}t (?:contain|be empty)"),
+        (
+            FactSource(
+                "torch/nn/modules/module.py",
+                "buffer name can",
+            ),
+        ),
+    ),
+    Message(
+        "log-prob-of-number",
+        re.compile(r"The value argument to log_prob must be a Tensor"),
+        (
+            FactSource(
+                "torch/distributions/distribution.py",
+                "The value argument to log_prob must be a Tensor",
+            ),
+        ),
+    ),
+    Message(
+        "event-size",
+        re.compile(
+            r"The right-most size of value must match event_shape: (?P<given>\S+(?: \S+)?) vs (?P<"
+            r"size>torch\.Size\(\[[\d, ]*\]\))|Value is not broadcastable with batch_shape\+event_"
+            r"shape"
+        ),
+        (
+            FactSource(
+                "torch/distributions/distribution.py",
+                "Value is not broadcastable with batch_shape+event_shape: ",
+            ),
+        ),
+    ),
+    Message(
+        "storage-of-dtype",
+        re.compile(r"Could not set tensor of type (?P<name>[\w:]+) to a tensor of type (?P<given>[\w:]+)"),
+        (),
+    ),
+    Message(
+        "unique-of-nothing",
+        re.compile(r"so unique cannot be applied"),
+        (
+            FactSource(
+                "aten/src/ATen/native/Unique.cpp",
+                "so unique cannot be applied",
+            ),
+        ),
+    ),
+    Message(
+        "searched-shape",
+        re.compile(
+            r"torch\.searchsorted\(\): boundaries tensor should be 1 dimension or the first N-1 di"
+            r"mensions"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/BucketizationUtils.h",
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of ",
+            ),
+        ),
+    ),
+    Message(
+        "matrix-only",
+        re.compile(
+            r"(?P<name>tril|triu): input tensor must have at least 2 dimensions|(?P<given>diag)\("
+            r"\): Supports 1D or 2D tensors|(?P<size>block_diag): Input tensors must have 2 or few"
+            r"er dimensions"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/TriangularOps.cpp",
+                ": input tensor must have at least 2 dimensions",
+            ),
+        ),
+    ),
+    Message(
+        "shifts-for-dims",
+        re.compile(r"shifts and dimensions must align\. shifts: (?P<given>\d+), dims: ?(?P<size>\d+)"),
+        (
+            FactSource(
+                "aten/src/ATen/native/TensorTransformations.h",
+                "shifts and dimensions must align. shifts: ",
+            ),
+        ),
+    ),
+    Message(
+        "backend-unknown",
+        re.compile(r"Invalid backend: '(?P<name>[^'\n]{1,80})', see `?torch\._dynamo\.list_backends"),
+        (
+            FactSource(
+                "torch/_dynamo/exc.py",
+                "Invalid backend: ",
+            ),
+        ),
+    ),
+    Message(
+        "script-file",
+        re.compile(r"The provided filename (?P<name>[^\n]{1,300}) (?:does not exist|is a directory)"),
+        (
+            FactSource(
+                "torch/jit/_serialization.py",
+                "The provided filename ",
+            ),
+        ),
+    ),
+    Message(
+        "matrix-rows",
+        re.compile(r"lstsq: input\.size\(-2\) should match other\.size\(-2\)"),
+        (
+            FactSource(
+                "aten/src/ATen/native/BatchLinearAlgebra.cpp",
+                ": input.size(-2) should match other.size(-2)",
+            ),
+        ),
+    ),
+    Message(
+        "forward-gradient-size",
+        re.compile(
+            r"Trying to set a forward gradient that has a different size than that of the original"
+            r" Tensor"
+        ),
+        (
+            FactSource(
+                "torch/csrc/autograd/autograd_meta.cpp",
+                "Trying to set a forward gradient that has a different size than that of the original ",
+            ),
+        ),
+    ),
 )

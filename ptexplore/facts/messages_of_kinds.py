@@ -44,6 +44,25 @@ OF_KINDS = (
         ),
         (),
     ),
+    Message(
+        "only-supported",
+        re.compile(
+            r"(?P<name>[A-Za-z_][\w.:()`'\" -]{1,70}?) (?:currently )?(?:only (?:supports?|accepts?|takes?"
+            r"|works? (?:on|with|for))"
+            r"|is only (?:supported|implemented|available|valid|defined) (?:for|on|with|in|when))"
+            r"(?! these backends) (?P<size>[^\n.;]{2,90}?)(?=[.;,\n]| but |$)"
+        ),
+        (),
+    ),
+    Message(
+        "not-supported",
+        re.compile(
+            r"(?P<name>[A-Za-z_][\w.:()`'\", <>-]{2,110}?) (?:is|are) (?:currently |still )?not "
+            r"(?:yet |currently |officially )?"
+            r"(?P<given>supported|implemented)(?P<size>(?: yet)?(?: (?:for|on|with|in|by|when|if) [^\n.;,]{1,70})?)"
+        ),
+        (),
+    ),
     Message("list-index", re.compile(r"\bIndexError: (?:list|tuple|string) index out of range"), ()),
     Message(
         "file-not-found",

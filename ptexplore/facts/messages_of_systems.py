@@ -618,7 +618,9 @@ OF_SYSTEMS = (
     ),
     Message(
         "onnx-shape",
-        re.compile(r"Unsupported: ONNX export of (?:operator )?(?P<name>\w+)"),
+        re.compile(
+            r"Unsupported: ONNX export of (?:operator )?(?P<name>\w+)(?![^\n]{0,200}(?: supported\.|try opset))"
+        ),
         (
             FactSource("torch/onnx/symbolic_opset9.py", "Unsupported: ONNX export of ", until="2.6"),
             FactSource(
@@ -673,7 +675,7 @@ OF_SYSTEMS = (
     Message(
         "library-missing",
         re.compile(
-            "(?P<name>lib(?:cudart|cublas|cudnn|nccl|cufft|cusparse|cusolver|curand|nvJitLink|torch"
+            "(?P<name>lib(?:cudart|cublas|cudnn|nccl|cufft|cusparse|cusolver|curand|cupti|nvrtc|nvJitLink|torch"
             r"|c10)[\w.-]*): cannot open shared object file"
         ),
         (),

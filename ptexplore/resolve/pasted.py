@@ -169,7 +169,11 @@ def lines_of(text: str) -> tuple[PastedLine, ...]:
 def _on_its_line(inside: re.Match[str]) -> str:
     """Returns a line in which an error is, as two lines: what stands before, and the error without its marks."""
     before, error = inside["before"], inside["error"]
-    return f"{before}\n{error.rstrip(' `*') if before[-1] in '`*' else error}"
+    mark = before[-1]
+    if mark not in "`*":
+        return f"{before}\n{error}"
+    closed = error.rstrip(" *`") if error.rstrip().endswith(mark) else error.partition(mark)[0]
+    return f"{before}\n{closed}\n"
 
 
 def _unescaped(line: str, *, is_short: bool) -> str:

@@ -35,8 +35,13 @@ _CAUSED = "The above exception was the direct cause of the following exception:"
 _INNER = "Original Traceback ("  # ExceptionWrapper in torch/_utils.py
 _IGNORED = re.compile(r"^(?:Exception ignored (?:in|on)|Error in atexit\._run_exitfuncs)\b")
 _THROWN = re.compile(r"^terminate called after throwing an instance of '(?P<exception>[^'\n]{1,300})'")  # libstdc++
+_THROWN_ON_MAC = re.compile(  # libc++
+    r"^libc\+\+abi(?:\.dylib)?: terminating (?:with|due to) uncaught exception of type (?P<exception>[\w:]{1,200}?): "
+    r"(?P<what>.+)$"
+)
 _WHAT = re.compile(r"^ *what\(\): +(?P<what>.*)$")
 STACK_OF_CPP = "Exception raised from "  # c10::Error::compute_what (c10/util/Exception.cpp)
+_STACK_OF_OLD = re.compile(r"\nframe #0: ")  # the same before 1.5
 _FRAME = re.compile(r'^ *File "(?P<file>.+)", line (?P<line>[0-9]{1,9})(?:,? in (?P<function>.+))?$')
 _AT_ARROW = re.compile(r"^-{1,20}> ?(?P<line>[0-9]{1,9}) {1,200}(?P<text>\S.*)$")
 _CODE = re.compile(r"^ {4,40}(?P<text>\S.*)$")
@@ -106,7 +111,7 @@ class _Open:
             self.outer.add(text)
 
     def closed(self) -> PastedError:
-        message = "\n".join(self.lines).partition(STACK_OF_CPP)[0].strip()
+        message = _STACK_OF_OLD.split("\n".join(self.lines).partition(STACK_OF_CPP)[0])[0].strip()
         return PastedError(
             self.exception, message, tuple(self.frames), self.link, self.is_ignored, self.is_current, self.logged
         )
@@ -145,8 +150,8 @@ class _Reader:
             else:
                 outer = None
             self.begin(named["exception"], text[named.end() :], line.logged, outer)
-        elif (what := _WHAT.match(text)) is not None:
-            self.begin(self.thrown, what["what"], line.logged)
+        elif (what := _WHAT.match(text) or _THROWN_ON_MAC.match(text)) is not None:
+            self.begin(what.groupdict().get("exception") or self.thrown, what["what"], line.logged)
             self.thrown = ""
         elif not self.goes_on(line):
             self.finish_traceback()

@@ -3515,6 +3515,14 @@ ENGLISH: dict[str, Explained] = {
         ),
         ("print the shape; unsqueeze or [None] adds a dimension, flatten and squeeze remove one"),
     ),
+    "only-supported": Explained(
+        "{name}: its code is for {size} only, and this call, or this machine, asks for something else",
+        "convert before the call (dtype, device, layout, number of dimensions), or use another function",
+    ),
+    "not-supported": Explained(
+        "the code that raised this has no way to do it: {name}{size}",
+        "another dtype, device, layout or option; another function; a newer release may have it",
+    ),
     "value-range": Explained(
         ("a value is outside of what the function takes: {name} must be {size}"),
         ("print the value just before the call, and where it comes from"),
@@ -3846,6 +3854,438 @@ ENGLISH: dict[str, Explained] = {
     "needs-a-cuda-device": Explained(
         ("a function of torch.{name} got the device {given}"),
         ("pass torch.device('{name}') or an index; call it only if the tensors are on that device"),
+    ),
+    "archive-of-script": Explained(
+        (
+            "torch::jit::load could not read the file as a TorchScript archive. The path may be "
+            "wrong, the file cut, or of another kind (a state_dict of torch.save), or of a release "
+            "that this one does not read"
+        ),
+        (
+            "look at the path and the size of the file; save with torch.jit.save, and load with a "
+            "libtorch of the same release"
+        ),
+    ),
+    "no-tensor-arguments": Explained(
+        (
+            "the dispatcher chooses a kernel by the tensors in the arguments, and this call has "
+            "none. Most often a list of tensors is empty"
+        ),
+        (
+            "print the list before the call, and handle the empty one; an operator of yours "
+            "without tensors needs a kernel for BackendSelect or CompositeExplicitAutograd"
+        ),
+    ),
+    "symbolic-sizes-in-cpp": Explained(
+        (
+            "C++ code asked a tensor for {name}() as a plain number. While torch.compile or "
+            "torch.export works with dynamic shapes, these are symbols"
+        ),
+        (
+            "dynamic=False, or static sizes for this call; an operator of yours needs sym_sizes() "
+            "or sym_numel(), and a fake implementation (torch.library.register_fake)"
+        ),
+    ),
+    "triton-cpu-tensor": Explained(
+        (
+            "a Triton kernel got a tensor that is in the memory of the CPU. The number in brackets "
+            "counts the kernel's arguments, from 0"
+        ),
+        (
+            "look for the tensor that was left on the CPU: an index, a mask (create_block_mask(…, "
+            "device='cuda')), a buffer; x.to('cuda')"
+        ),
+    ),
+    "hip-access": Explained(
+        "a kernel on an AMD GPU read or wrote at an address that it does not own, and the driver ended the process."
+        " The line that was running may be a later one",
+        "AMD_SERIALIZE_KERNEL=3 makes each call wait, so the last line is the right one. A run on the CPU checks"
+        " indices; HSA_OVERRIDE_GFX_VERSION may name another GPU",
+    ),
+    "complex-number-given": Explained(
+        (
+            "the number is complex (its real and its imaginary part are in the message), and the "
+            "tensor is of {name}. In Python, a negative number to a fractional power is complex"
+        ),
+        (
+            "look where the number is computed: a learning rate like (1 - step / steps) ** 0.9 "
+            "becomes complex when the steps are over; max(0, …)"
+        ),
+    ),
+    "cudnn-attention": Explained(
+        ("cuDNN's attention could not plan or run its kernel for these sizes, strides, dtypes or this GPU"),
+        (
+            "torch.backends.cuda.enable_cudnn_sdp(False) takes the other kernels of "
+            "scaled_dot_product_attention; a newer torch brings a newer cuDNN"
+        ),
+    ),
+    "number-of-object": Explained(
+        ("{owner}() makes a number of a value, and it got one of the class {name}"),
+        (
+            "find where the value comes from: ReduceLROnPlateau.step() needs the metric, a "
+            "function may lack a return; a tensor of one element has .item()"
+        ),
+    ),
+    "math-domain": Explained(
+        (
+            "a function of the module math got a number that it is not defined for: the logarithm of "
+            "0, the root or a fractional power of a negative number"
+        ),
+        ("print the number before the call; a schedule of a learning rate often runs beyond its last step"),
+    ),
+    "divided-by-zero": Explained(
+        (
+            "a number of Python was divided by 0. Tensors do not raise this; a length or a count "
+            "is most often 0: an empty data set, no batch, no match"
+        ),
+        ("print the divisor; look at len(dataset) and len(loader) (drop_last=True leaves out the only batch)"),
+    ),
+    "name-undefined": Explained(
+        ("no variable, function or import of the name {name} exists where the line runs"),
+        ("import or define it before (in a notebook: run that cell); look for a typing error"),
+    ),
+    "name-unassigned": Explained(
+        (
+            "{name}{given} gets its value in a part of the function that did not run: a branch, a "
+            "loop without a round, or behind the line"
+        ),
+        ("give it a value before the branch or the loop; an empty loader leaves the variables of its loop without one"),
+    ),
+    "key-missing": Explained(
+        ("the dictionary has no key {name}"),
+        ("print(x.keys()); a checkpoint or a configuration often has its parts one level further in"),
+    ),
+    "recursion": Explained(
+        (
+            "functions called each other without end, or more deeply than Python allows. For a "
+            "module, __getattr__ that asks for an attribute of itself does so, or a module that "
+            "contains itself"
+        ),
+        ("read the functions that the traceback repeats; sys.setrecursionlimit only if the depth is right"),
+    ),
+    "unhashable": Explained(
+        ("a key of a dictionary or an element of a set must not change, and {name} can"),
+        ("use a tuple, a string or a number of it: tuple(x), x.item()"),
+    ),
+    "index-of-list": Explained(
+        (
+            "a list is indexed by a number or a slice, and the brackets have a {name}. It is a "
+            "list where the code expects a dictionary, an array or a tensor"
+        ),
+        (
+            "x[0]['key'] if the list has dictionaries; torch.stack(x) or torch.as_tensor(x) makes "
+            "a tensor that takes tensors as indices"
+        ),
+    ),
+    "text-as-number": Explained(
+        ("the text {name} is no number: a header of a file, an empty field, another decimal sign"),
+        ("print the line of the data; skip the header or convert the column"),
+    ),
+    "numpy-broadcast": Explained(
+        (
+            "numpy compares shapes from the right: two sizes in the same place must be equal, or "
+            "one of them 1. They are {name}"
+        ),
+        ("print both shapes; x[:, None] inserts a size of 1"),
+    ),
+    "no-permission": Explained(
+        ("the system does not let this user read or write {name}"),
+        (
+            "choose another folder, or change its owner; a cache belongs to who made it first "
+            "(TORCH_HOME, HF_HOME, TORCHINDUCTOR_CACHE_DIR name others)"
+        ),
+    ),
+    "host-memory": Explained(
+        ("the memory of the host, not of the GPU, does not hold one more block of this size"),
+        (
+            "free -h; load less at once (mmap, a smaller dtype), fewer workers of a DataLoader, "
+            "which each have the data set"
+        ),
+    ),
+    "text-decoded": Explained(
+        (
+            "bytes were read as text of {name}, which they are not: a binary file (a checkpoint, "
+            "an image), or a text in another encoding"
+        ),
+        (
+            "open(path, 'rb') for a binary file; encoding='latin1' for an old text; "
+            "torch.load(path, encoding='latin1') for a pickle of Python 2"
+        ),
+    ),
+    "name-not-importable": Explained(
+        (
+            "the installed {owner} has no {name}: another release than the code was written for, "
+            "or a file of yours with that name hides it"
+        ),
+        (
+            "pip show the package, and install the release that the code asks for; "
+            "print(module.__file__) shows which file it is"
+        ),
+    ),
+    "compared-classes": Explained(
+        ("{name} compares values of one kind, and these are of the classes {size} and {given}"),
+        ("convert one of them (int(x), float(x)); None here is most often a value that was never set"),
+    ),
+    "connection-refused": Explained(
+        (
+            "nothing listens at the address and port: the other process has not started or has "
+            "ended, or the address is wrong"
+        ),
+        (
+            "look at the process of rank 0 first; check MASTER_ADDR and MASTER_PORT, and that a "
+            "firewall lets the port through"
+        ),
+    ),
+    "image-not-read": Explained(
+        (
+            "Pillow could not read the file as an image: it is cut, of another kind (a page of "
+            "HTML, a hidden file such as ._a.jpg), or empty"
+        ),
+        (
+            "look at the file that the message or the worker's line names; "
+            "Image.open(path).verify() over the data set finds all of them"
+        ),
+    ),
+    "image-empty": Explained(
+        (
+            "OpenCV refused an argument. '!_src.empty()' means that the image is None: cv2.imread "
+            "found no file at the path, or could not read it, and does not raise"
+        ),
+        (
+            "print(path, image is None) after cv2.imread; for other conditions compare the shape "
+            "and the dtype with the one in the message"
+        ),
+    ),
+    "symbol-missing": Explained(
+        (
+            "a library asks for the function {name}, which no loaded library has: the two are of "
+            "different releases. For torch's own libraries, two installations are mixed"
+        ),
+        (
+            "install the package of that library again for this torch; for torch itself pip "
+            "uninstall torch until none is left, then install it"
+        ),
+    ),
+    "lightning-scheduler": Explained(
+        ("this release of Lightning looks for the class _LRScheduler of torch, which is LRScheduler since torch 2.0"),
+        ("a newer Lightning for torch 2, or override lr_scheduler_step in the LightningModule"),
+    ),
+    "old-type-missing": Explained(
+        ("{name} has no code for tensors of {given}: sparse ones, half precision on the CPU, or integers"),
+        ("x.to_dense() for a sparse tensor, x.float() for another dtype; a newer torch has more of them"),
+    ),
+    "cell-input-size": Explained(
+        ("the cell was made for an input with {size} features in its last dimension, and got {given}"),
+        ("input_size={given}, or bring the features to the last dimension"),
+    ),
+    "cell-batch": Explained(
+        (
+            "the input has a batch of {size} and the hidden state one of {given}. Often the last "
+            "batch of an epoch is smaller"
+        ),
+        (
+            "make the hidden state from the batch (x.new_zeros(x.size(0), hidden_size)), or "
+            "drop_last=True in the DataLoader"
+        ),
+    ),
+    "contracted-sizes": Explained(
+        (
+            "tensordot multiplies and sums pairs of dimensions, which must have one size: "
+            "dimension {name} of the first has {size} elements, its partner {given}"
+        ),
+        (
+            "dims=([…], […]) names the dimensions of each; dims=n takes the last n of the first "
+            "and the first n of the second"
+        ),
+    ),
+    "einsum-equation": Explained(
+        (
+            "the equation of einsum does not fit: each operand has its letters, between commas, "
+            "and each letter behind -> is in some operand, once"
+        ),
+        ("count the operands and the letters; only a to z, A to Z and ... are allowed"),
+    ),
+    "norm-without-statistics": Explained(
+        (
+            "a batch norm in evaluation mode takes its running statistics, and this one has none "
+            "(track_running_stats=False, or None in the functional form)"
+        ),
+        ("training=True uses the statistics of the batch; else a module with track_running_stats=True"),
+    ),
+    "pooled-volume": Explained(
+        ("the window of the pooling (kT: {given}) is larger than its input (T: {size})"),
+        ("use a smaller kernel_size, padding, or nn.AdaptiveAvgPool3d"),
+    ),
+    "kth-out-of-range": Explained(
+        ("kthvalue counts from 1 up to the size of the dimension ({name}), and k is outside of that"),
+        ("min(k, x.size(dim)); an empty tensor has no k-th value"),
+    ),
+    "quantile-of-nothing": Explained(
+        ("the tensor has no elements, so it has no quantile: a mask or a filter before selected nothing"),
+        ("test x.numel() first"),
+    ),
+    "reduce-name": Explained(
+        ("reduce names how several values in one place become one: {size}, and it is {given}"),
+        ("reduce='mean' for an average, 'amax' and 'amin' for extrema"),
+    ),
+    "fft-of-nothing": Explained(
+        ("a Fourier transform needs at least one point in its dimension, and there are {given}"),
+        ("print the shape: an empty signal, or another dimension than dim=-1; n=… sets the length"),
+    ),
+    "rnn-weight-dtype": Explained(
+        (
+            "the input of the RNN has another dtype than its weights or its hidden state. numpy "
+            "makes float64, and modules are float32"
+        ),
+        ("x.float(), or rnn.to(x.dtype), and the hidden state in the same dtype"),
+    ),
+    "rnn-without-steps": Explained(
+        ("the sequence has no steps. The length is the first dimension, with batch_first=True the second"),
+        ("leave empty sequences out of the batch; check batch_first"),
+    ),
+    "inner-sizes": Explained(
+        ("torch.inner sums over the last dimension of both, which differ in {name} and {given}"),
+        ("x @ y for a matrix product, or transpose one of them"),
+    ),
+    "weight-by-groups": Explained(
+        (
+            "a convolution with {name} groups splits its output channels among them, so the first "
+            "size of the weight must be a multiple of {name}"
+        ),
+        ("choose groups that divides in_channels and out_channels"),
+    ),
+    "group-norm-channels": Explained(
+        (
+            "the norm was made for another number of channels: its {name} has shape {given}, and "
+            "the input {size} has the channels in dimension 1"
+        ),
+        ("num_channels as the second size of the input; permute if the channels come last"),
+    ),
+    "padding-mask-shape": Explained(
+        ("key_padding_mask has the shape (batch, length of the keys), also if the other tensors have the length first"),
+        ("mask.t(), or batch_first=True for the module"),
+    ),
+    "dims-in-order": Explained(
+        (
+            "flatten joins the dimensions from start_dim to end_dim, and start_dim is the later "
+            "one. The tensor may have fewer dimensions than the code expects"
+        ),
+        ("print x.dim(); flatten(0, 1), or start_dim=1 for all behind the batch"),
+    ),
+    "indices-for-source": Explained(
+        ("each index takes one slice of the source, and there are {given} indices for {size} slices"),
+        ("print index.shape and source.shape; dim names the dimension of the source"),
+    ),
+    "cross-of-three": Explained(
+        ("a cross product is of vectors with three elements. Dimension {name} has {given} and {size}"),
+        ("dim=… names the dimension of the vectors"),
+    ),
+    "grid-last-size": Explained(
+        (
+            "the last dimension of the grid has the coordinates of a point (x, y): {size} for this "
+            "input, and the grid is {given}"
+        ),
+        ("torch.stack((x, y), dim=-1), with values from -1 to 1"),
+    ),
+    "affine-theta": Explained(
+        ("affine_grid takes one matrix for each image: theta of shape {size}, for sizes of {name} images"),
+        ("theta.unsqueeze(0).expand(n, -1, -1) for one matrix and a batch"),
+    ),
+    "unpool-indices": Explained(
+        (
+            "unpooling puts each element where its index says, so both have one shape: the input "
+            "is {name}, the indices {given}"
+        ),
+        (
+            "take the indices of the pooling of the same size (return_indices=True), with no layer "
+            "between that changes the size"
+        ),
+    ),
+    "fold-blocks": Explained(
+        ("with these sizes fold puts {size} blocks together, and the input has {given} in its dimension 2"),
+        ("the output_size, kernel_size, stride, padding and dilation of the unfold that made the blocks"),
+    ),
+    "prelu-weight": Explained(
+        (
+            "PReLU has one weight for all channels, or one per channel. The input has {size} channels in"
+            " dimension 1, and there are {given} weights"
+        ),
+        ("num_parameters={size}, or num_parameters=1"),
+    ),
+    "istft-of-real": Explained(
+        (
+            "istft takes the complex result of stft. Older code has the real and the imaginary "
+            "part in a last dimension of 2"
+        ),
+        ("torch.view_as_complex(x.contiguous()) for the older form; stft(…, return_complex=True)"),
+    ),
+    "optimizer-of-tensor": Explained(
+        ("an optimizer takes a list of tensors, and got a single {name}"),
+        ("[x], or model.parameters()"),
+    ),
+    "scheduler-of-what": Explained(
+        (
+            "the first argument of a scheduler is a torch.optim.Optimizer, and this is of the "
+            "class {name}: a wrapper of another library, or a list"
+        ),
+        ("pass the optimizer itself (wrapper.optimizer)"),
+    ),
+    "buffer-name": Explained(
+        ("a dot separates modules in the names of a state_dict, so a buffer or parameter has none in its own name"),
+        ("name.replace('.', '_')"),
+    ),
+    "log-prob-of-number": Explained(
+        ("log_prob takes a tensor, and got another value"),
+        ("torch.as_tensor(value)"),
+    ),
+    "event-size": Explained(
+        (
+            "the value does not have the shape of one sample: batch_shape + event_shape of the "
+            "distribution, read from the right"
+        ),
+        ("print(d.batch_shape, d.event_shape, value.shape); unsqueeze(-1), or Independent(d, 1)"),
+    ),
+    "storage-of-dtype": Explained(
+        ("set_ gives a tensor the memory of another one, which must have the same dtype: {name} and {given}"),
+        ("x.data = y, or a new tensor (y.to(x.dtype))"),
+    ),
+    "unique-of-nothing": Explained(
+        ("unique along a dimension compares slices, and these have no elements"),
+        ("leave the empty tensor out: test x.numel() first"),
+    ),
+    "searched-shape": Explained(
+        (
+            "searchsorted looks into one sorted row for all values, or into one row for each row "
+            "of values. The other dimensions then are equal"
+        ),
+        ("boundaries[0] for one row; expand the boundaries to the rows of the values"),
+    ),
+    "matrix-only": Explained(
+        ("{name}{given}{size} is for matrices, and the tensor has another number of dimensions"),
+        ("print the shape; torch.diagonal and torch.diag_embed take batches; x[None] adds a dimension"),
+    ),
+    "shifts-for-dims": Explained(
+        ("roll takes one shift for each dimension: {given} shifts and {size} dimensions"),
+        ("roll((1, 2), (0, 1)); without dims the tensor is rolled as one row"),
+    ),
+    "backend-unknown": Explained(
+        ("torch.compile knows no backend of the name {name}"),
+        ("torch._dynamo.list_backends(None) lists them; a backend of a package needs its package installed"),
+    ),
+    "script-file": Explained(
+        (
+            "torch.jit.load found no file at the path {name}; a relative path begins at the folder "
+            "in which the program runs"
+        ),
+        ("print(os.path.abspath(path))"),
+    ),
+    "matrix-rows": Explained(
+        ("least squares takes one row of the second matrix for each row of the first, and their numbers differ"),
+        ("print both shapes; other.unsqueeze(-1) makes a vector to a column"),
+    ),
+    "forward-gradient-size": Explained(
+        ("a tangent has the shape of its primal, and this one has another"),
+        ("tangents = tuple(torch.ones_like(x) for x in primals)"),
     ),
 }
 

@@ -17,6 +17,7 @@ import pytest
 
 from ptexplore.facts.messages import INTERPRETERS, MESSAGES
 from ptexplore.facts.messages_of_kinds import OF_KINDS
+from ptexplore.facts.messages_of_python import OF_PYTHON
 from ptexplore.resolve.causes import MEMORY_FULL, MEMORY_SPLIT, cause_of
 from ptexplore.view.words.causes import ENGLISH, explained
 from tests.unit.resolve.test_causes import RAISING
@@ -88,6 +89,16 @@ def scaled_and_updated() -> None:
     scaler = torch.amp.GradScaler("cpu")
     scaler.scale(leaf().sum())
     scaler.update()
+
+
+def unassigned() -> Any:
+    for value in ():
+        given = value
+    return given
+
+
+def endless() -> Any:
+    return endless()
 
 
 def with_condition(x: list[int]) -> list[int]:
@@ -624,6 +635,58 @@ RAISED: dict[str, Callable[[], Any]] = {
     "loader-without-batches": lambda: torch.utils.data.DataLoader([1], batch_size=None, drop_last=True),
     "learning-rate-tensor": lambda: torch.optim.Adam([leaf()], lr=tensor(0.1), foreach=True),
     "lbfgs-groups": lambda: torch.optim.LBFGS([{"params": [leaf()]}, {"params": [leaf()]}]),
+    "number-of-object": lambda: float(None),
+    "math-domain": lambda: import_module("math").sqrt(-1.0),
+    "divided-by-zero": lambda: 1 // len([]),
+    "name-undefined": lambda: eval("undefined_name"),
+    "name-unassigned": unassigned,
+    "key-missing": lambda: {}["no such key"],
+    "recursion": endless,
+    "unhashable": lambda: {[]: 1},
+    "index-of-list": lambda: [1].__getitem__("a"),
+    "text-as-number": lambda: float("a"),
+    "compared-classes": lambda: "a" < 1,
+    "cell-input-size": lambda: nn.LSTMCell(3, 4)(ones(2, 5)),
+    "cell-batch": lambda: nn.GRUCell(3, 4)(ones(2, 3), ones(3, 4)),
+    "contracted-sizes": lambda: torch.tensordot(ones(2, 3), ones(2, 3), dims=1),
+    "einsum-equation": lambda: torch.einsum("ij,jk->ik", ones(2, 3)),
+    "norm-without-statistics": lambda: F.batch_norm(ones(2, 3), None, None, training=False),
+    "pooled-volume": lambda: F.avg_pool3d(ones(1, 1, 2, 2, 2), 5),
+    "kth-out-of-range": lambda: ones(3).kthvalue(5),
+    "quantile-of-nothing": lambda: ones(0).quantile(0.5),
+    "reduce-name": lambda: ones(2).scatter_reduce(0, zeros(2).long(), ones(2), "avg"),
+    "fft-of-nothing": lambda: torch.fft.fft(ones(0)),
+    "rnn-weight-dtype": lambda: nn.LSTM(3, 4)(ones(5, 2, 3).double()),
+    "rnn-without-steps": lambda: nn.RNN(3, 4)(ones(0, 2, 3)),
+    "inner-sizes": lambda: torch.inner(ones(2, 3), ones(2, 4)),
+    "weight-by-groups": lambda: F.conv2d(ones(1, 4, 4, 4), ones(4, 2, 1, 1), groups=3),
+    "group-norm-channels": lambda: nn.GroupNorm(2, 4)(ones(1, 6, 2)),
+    "padding-mask-shape": lambda: nn.MultiheadAttention(4, 2)(
+        ones(2, 3, 4), ones(2, 3, 4), ones(2, 3, 4), key_padding_mask=ones(2, 2).bool()
+    ),
+    "dims-in-order": lambda: ones(2, 3).flatten(1, 0),
+    "indices-for-source": lambda: ones(3).index_add(0, tensor([0, 1]), ones(3)),
+    "cross-of-three": lambda: torch.linalg.cross(ones(2, 4), ones(2, 4)),
+    "grid-last-size": lambda: F.grid_sample(ones(1, 1, 2, 2), ones(1, 2, 2, 3), align_corners=False),
+    "affine-theta": lambda: F.affine_grid(ones(1, 2, 2), (1, 1, 2, 2), align_corners=False),
+    "unpool-indices": lambda: F.max_unpool2d(ones(1, 1, 2, 2), zeros(1, 1, 3, 3).long(), 2),
+    "fold-blocks": lambda: F.fold(ones(1, 4, 5), (4, 4), 2),
+    "prelu-weight": lambda: F.prelu(ones(1, 3), ones(2)),
+    "istft-of-real": lambda: torch.istft(ones(3, 3), 8, window=ones(8)),
+    "optimizer-of-tensor": lambda: torch.optim.SGD(ones(2), 0.1),
+    "scheduler-of-what": lambda: torch.optim.lr_scheduler.StepLR(1, 2),
+    "buffer-name": lambda: nn.Module().register_buffer("a.b", ones(2)),
+    "log-prob-of-number": lambda: torch.distributions.Normal(0.0, 1.0).log_prob(1),
+    "event-size": lambda: torch.distributions.Normal(zeros(3), ones(3)).log_prob(ones(2)),
+    "storage-of-dtype": lambda: ones(3).set_(ones(2).double()),
+    "unique-of-nothing": lambda: ones(0, 3).unique(dim=1),
+    "searched-shape": lambda: torch.searchsorted(ones(2, 3), ones(3, 3)),
+    "matrix-only": lambda: ones(3).tril(),
+    "shifts-for-dims": lambda: ones(2, 2).roll((1, 2), 0),
+    "backend-unknown": lambda: torch.compile(lambda x: x, backend="no_such_backend")(ones(2)),
+    "script-file": lambda: torch.jit.load("/no/such/file.pt"),
+    "matrix-rows": lambda: torch.linalg.lstsq(ones(2, 3), ones(4, 1)),
+    "forward-gradient-size": lambda: torch.func.jvp(torch.sin, (ones(2),), (ones(3),)),
     "gather-dimensions": lambda: ones(2, 2).gather(0, zeros(1).long()),
     "unflatten-sizes": lambda: ones(2, 7).unflatten(1, (2, 3)),
     "number-joined": lambda: torch.cat([tensor(1.0), tensor(2.0)]),
@@ -1097,6 +1160,46 @@ PRINTED = {
         "ValueError: Attention mask should be of size (1, 1, 10, 10), but is torch.Size([1, 1, 10, 11])"
     ),
     "needs-a-cuda-device": "ValueError: Expected a cuda device, but got: cpu",
+    "archive-of-script": (
+        "c10::Error: istream reader failed: reading file. (validate at /x/caffe2/serialize/istream_adapter.cc:32)"
+    ),
+    "no-tensor-arguments": (
+        "RuntimeError: There were no tensor arguments to this function (e.g., you passed an "
+        "empty list of Tensors), but no fallback function is registered for schema aten::_cat."
+    ),
+    "symbolic-sizes-in-cpp": "RuntimeError: Cannot call numel() on tensor with symbolic sizes/strides",
+    "triton-cpu-tensor": "ValueError: Pointer argument (at 2) cannot be accessed from Triton (cpu tensor?)",
+    "hip-access": (
+        "Memory access fault by GPU node-1 (Agent handle: 0x55eb9b596570) on address "
+        "0x7f66960b2000. Reason: Page not present or supervisor privilege."
+    ),
+    "complex-number-given": (
+        "RuntimeError: value cannot be converted to type float without overflow: (-9.99425e-08,-1.86689e-11)"
+    ),
+    "cudnn-attention": (
+        "RuntimeError: Expected mha_graph->execute(handle, variant_pack, "
+        "workspace_ptr.get()).is_good() to be true, but got false."
+    ),
+    "numpy-broadcast": "ValueError: operands could not be broadcast together with shapes (3,) (4,)",
+    "no-permission": "PermissionError: [Errno 13] Permission denied: '/data/a'",
+    "host-memory": (
+        "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 3.00 GiB for an array with shape (10, 10)"
+    ),
+    "text-decoded": "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x80 in position 0: invalid start byte",
+    "name-not-importable": "ImportError: cannot import name 'AdamW' from 'transformers' (/x/transformers/__init__.py)",
+    "connection-refused": "ConnectionRefusedError: [Errno 111] Connection refused",
+    "image-not-read": "PIL.UnidentifiedImageError: cannot identify image file '/data/a.jpg'",
+    "image-empty": (
+        "cv2.error: OpenCV(4.5.5) /x/resize.cpp:4052: error: (-215:Assertion failed) "
+        "!ssize.empty() in function 'resize'"
+    ),
+    "symbol-missing": (
+        "ImportError: /x/torch/lib/libATen.so.1: undefined symbol: THNN_CudaClassNLLCriterion_updateOutput"
+    ),
+    "lightning-scheduler": (
+        'ValueError: The provided lr scheduler "<torch.optim.lr_scheduler.StepLR object at 0x7f5c0c38e6d0>" is invalid'
+    ),
+    "old-type-missing": "RuntimeError: _th_gt is not implemented for type torch.sparse.FloatTensor",
     "no-wheel": "ERROR: No matching distribution found for torch==1.7.1",
     "no-compiler-of-windows": "error: Microsoft Visual C++ 14.0 or greater is required. Get it with"
     ' "Microsoft C++ Build Tools"',
@@ -1142,6 +1245,8 @@ PRINTED = {
     " got false.  (Could this error message be improved?)",
     "not-the-same": "RuntimeError: input and indices must have the same batch size",
     "dimensions-expected": "RuntimeError: input must be 4-D, but got 3",
+    "only-supported": "RuntimeError: floor only supports real tensors, but got a complex one",
+    "not-supported": "RuntimeError: Trace of a strange layout is not implemented for this layout",
     "value-range": "ValueError: num_heads must be greater than 0, got 0",
 }
 # Causes that are of one kind: the first one in the tables is the narrower one.
@@ -1170,10 +1275,11 @@ WITHIN = {
     "loss-object": {"module-attribute"},
     "cuda-function-missing": {"hip-no-code"},
     "kernel-image-invalid": {"cuda-function-missing"},
+    "complex-number-given": {"number-overflows"},
 }
 
 
-KINDS = {row.cause for row in OF_KINDS}  # for what no other row recognises
+KINDS = {row.cause for row in (*OF_PYTHON, *OF_KINDS)}  # for what no other row recognises
 
 
 def text_of(function: Callable[[], Any]) -> str:

@@ -188,6 +188,8 @@ def test_a_long_line_costs_nothing() -> None:
     [
         f"I get this when I train. How do I solve it?\n\n`{ERROR}`",
         f"I got this error: **{ERROR}** ",
+        f"I get an error: `{ERROR}`\nI load the weights that you have. How to solve it?",
+        f"The key error seems to be `{ERROR}`. It also works without a `block_mask`.",
         f'location: "models/layer.py", line 438,error: mask[b] = 1 {ERROR}',
         f"jacrev(func)(x)\n# {ERROR}",
         f"{BARE[: -len(ERROR)]} {ERROR}",
@@ -215,3 +217,13 @@ def test_sizes_of_a_web_page_are_written_as_torch_does() -> None:
     assert (
         plain("shapes cannot be multiplied (2×1568 and 1050×10)") == "shapes cannot be multiplied (2x1568 and 1050x10)"
     )
+
+
+def test_an_error_of_cpp_has_no_frames_in_its_message() -> None:
+    frames = "frame #0: c10::Error::Error(c10::SourceLocation) + 0x6a (0x7f29 in /x/libc10.so)\nframe #1: main + 0x63"
+    says = f"the file is cut. (f at /x.cc:3)\n{frames}"
+    mac = f"libc++abi.dylib: terminating with uncaught exception of type c10::Error: {says}"
+    gnu = f"terminate called after throwing an instance of 'c10::Error'\n  what():  {says}"
+    for pasted in (mac, gnu):
+        (error,) = errors_in(lines_of(pasted))
+        assert (error.exception, error.message) == ("c10::Error", "the file is cut. (f at /x.cc:3)")
