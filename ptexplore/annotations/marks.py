@@ -86,7 +86,9 @@ def kept_marks(
     `load` reads the folders. `tell` is called for each file that could not be read.
     """
     name = notes_key(layers, str(FORMAT), _index(store))
-    placed_before = kept(name, "marks", lambda row: Mark(**row | {"ops": tuple(row["ops"]), "absent": tuple(row["absent"])}))
+    placed_before = kept(
+        name, "marks", lambda row: Mark(**row | {"ops": tuple(row["ops"]), "absent": tuple(row["absent"])})
+    )
     if placed_before is not None:
         return placed_before
     library = load()

@@ -65,7 +65,7 @@ def asked() -> dict[str, object]:
     return told
 
 
-def traced(command: InProcess, *arguments: str, env: Mapping[str, str] = {}) -> Result:  # noqa: B006
+def traced(command: InProcess, *arguments: str, env: Mapping[str, str] = {}) -> Result:
     made = command("trace", *arguments, "--view", "path", env={**WIDE, **env})
     if "nothing was stepped" in made.out:
         pytest.skip("no native pass here")
@@ -163,6 +163,13 @@ def test_a_sort_names_its_algorithm(command: InProcess, stable: bool, algorithm:
     """SortingKernel.cpp calls one of the two, by the argument `stable`."""
     result = traced(command, f"torch.sort(x, stable={stable})", "--var", "x=torch.randn(500)")
     assert f"by {algorithm}" in row(result, "sort_kernel"), result.out
+
+
+@pytest.mark.words
+def test_only_work_names_an_algorithm(command: InProcess) -> None:
+    """A view sorts its few dimensions to see whether it is dense; the sort is no algorithm of the view's."""
+    result = traced(command, "x.t().clone()", "--var", "x=torch.randn(8, 4)")
+    assert "by std::" not in result.out
 
 
 @pytest.mark.words
