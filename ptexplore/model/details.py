@@ -384,7 +384,7 @@ class CopiesNothing(Detail, frozen=True):
 
 
 class ViewsInside(Detail, frozen=True):
-    """Calls inside an operator that copy only if they must: here all of them copy nothing. Their operators."""
+    """The operators inside a call that copy only if necessary, if none of these calls copied."""
 
     operators: tuple[str, ...]
 

@@ -36,7 +36,7 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Contai
         if hop.kind == "op":
             instead = next((why.operators for why in hop.why if isinstance(why, CalledBefore)), ())
         kernel = hop.id if hop.id in kernels else None if hop.kind == "op" else kernel
-        if hop.kind == "native" and hop.name in BY_PART:  # what it calls itself is part of it
+        if hop.kind == "native" and hop.name in BY_PART:  # its own calls are part of its work
             at = around if kernel is None else kernel
             if at is not None:
                 algorithms.setdefault(at, Counter())[BY_PART[hop.name]] += hop.instructions or 0
