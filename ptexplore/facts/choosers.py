@@ -225,11 +225,11 @@ class Algorithm(NamedTuple):
 
     name: str
     functions: tuple[str, ...]
-    source: FactSource  # a file of PyTorch that calls it
+    source: FactSource  # a file of PyTorch that calls it, or the operator that asks for it
 
 
 _TOPK = f"{_NATIVE}/TopKImpl.h"
-_SORTING = f"{_NATIVE}/cpu/SortingKernel.cpp"
+_STABLE_SORT = FactSource(f"{_NATIVE}/native_functions.yaml", "sort.stable(Tensor self, *, bool? stable")
 _STABLE = (
     "std::__merge_sort_with_buffer", "std::__merge_adaptive", "std::__merge_adaptive_resize",
     "std::__stable_sort_adaptive", "std::__stable_sort_adaptive_resize", "std::__inplace_stable_sort",
@@ -237,7 +237,7 @@ _STABLE = (
 )  # fmt: skip
 ALGORITHMS = (  # one of them may call another: std::sort ends with a partial sort if it recurses too deeply
     Algorithm("std::sort", ("std::__introsort_loop",), FactSource(_TOPK, "std::sort(")),
-    Algorithm("std::stable_sort", _STABLE, FactSource(_SORTING, "std::stable_sort(")),
+    Algorithm("std::stable_sort", _STABLE, _STABLE_SORT),
     Algorithm("std::nth_element", ("std::__introselect",), FactSource(_TOPK, "std::nth_element(")),
     Algorithm("std::partial_sort", ("std::__heap_select",), FactSource(_TOPK, "std::partial_sort(")),
 )
@@ -270,7 +270,7 @@ PYTHON_CHOOSERS = (
 )  # fmt: skip
 BY_FUNCTION = {chooser.function: chooser for chooser in CHOOSERS}
 _CHECKS = {check.function: check for row in CHOOSERS for each in row.alternatives for check in each.checks}
-GRAD_MODE = Check("c10::GradMode::is_enabled", FactSource("c10/core/GradMode.cpp", "bool GradMode::is_enabled()"))
+GRAD_MODE = Check("c10::GradMode::is_enabled", FactSource("c10/core/GradMode.h", "static bool is_enabled();"))
 _ASKED = frozenset({*BY_FUNCTION, *_CHECKS, GRAD_MODE.function})
 _LAST_NAMES = tuple(frozenset(name.rpartition("::")[2] for name in _ASKED))
 

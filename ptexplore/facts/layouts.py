@@ -58,7 +58,8 @@ COPYING = tuple(f"aten::{name}" for name in (
 WRITES = {f"aten::{name}": elements for name, elements in {
     "cat": "tensors", "stack": "tensors", "gather": "index", "take": "index", "flip": "self", "roll": "self",
     "index": "", "index_select": "", "masked_select": "", "narrow_copy": "", "repeat_interleave": "",
-    "constant_pad_nd": "", "embedding": "",
+    "constant_pad_nd": "", "reflection_pad1d": "", "reflection_pad2d": "", "replication_pad1d": "",
+    "replication_pad2d": "", "embedding": "", "im2col": "", "tril": "self", "triu": "self", "pixel_shuffle": "self",
 }.items()}  # fmt: skip
 NO_DATA = "meta"  # the device of tensors without data: to write to one writes nothing.
 WITHOUT_DATA = ("Meta", "Python")  # keys whose kernels write nothing, or leave that to Python.

@@ -121,8 +121,17 @@ def _defined(answer: FindView, trees: Sequence[IndexedTree]) -> FindView:
         is_declared = hit.declared and hit.kind == "function"
         return next(iter(atlas_candidates(trees, hit.name)), hit) if is_declared else hit
 
-    best = dict.fromkeys(map(definition, answer.best))
-    return replace(answer, best=tuple(best))
+    return _with_best(answer, tuple(dict.fromkeys(map(definition, answer.best))))
+
+
+def _with_best(answer: FindView, best: tuple[Candidate, ...]) -> FindView:
+    """Returns the answer with these best results. Each that no group has comes first in the group of its sort."""
+    groups = {group.sort: group for group in answer.groups}
+    for hit in _others([hit for group in answer.groups for hit in group.hits], best):
+        sort: HitSort = "operator" if hit.kind == "operator" else "symbol" if hit.tree >= 0 else "atlas"
+        group = groups.get(sort, HitGroup(sort, ()))
+        groups[sort] = replace(group, hits=(hit, *group.hits))
+    return replace(answer, best=best, groups=tuple(groups.values()))
 
 
 def _with_kernels(
@@ -139,7 +148,7 @@ def _with_kernels(
         runs = [answer.best[0], *runs[1:]]
     elif runs and answer.best[0].stop:  # it explains the operator
         runs = [answer.best[0], *runs]
-    return replace(answer, best=(*runs, *_others(runs, answer.best))[:BEST]) if runs else answer
+    return _with_best(answer, (*runs, *_others(runs, answer.best))[:BEST]) if runs else answer
 
 
 def _others(first: Sequence[Candidate], hits: Iterable[Candidate]) -> tuple[Candidate, ...]:

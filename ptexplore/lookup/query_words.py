@@ -58,8 +58,16 @@ SYNONYMS = (
     Synonym("scaled dot product attention", "sdp", "short in names"),
     Synonym("sdpa", "sdp attention", "short for scaled dot product attention"),
     Synonym("flash", "flashattention", "the kernels' files have both words"),
-    Synonym("avx2", "cpucapability dispatchstub", "the level of the processor is a CPUCapability"),
-    Synonym("avx512", "cpucapability dispatchstub", "the level of the processor is a CPUCapability"),
+    Synonym(
+        "avx2",
+        "cpucapability dispatchstub vec256",
+        "a CPUCapability is the level of the processor; vec256 has its vectors",
+    ),
+    Synonym(
+        "avx512",
+        "cpucapability dispatchstub vec512",
+        "a CPUCapability is the level of the processor; vec512 has its vectors",
+    ),
     Synonym("simd", "vec vectorized", "the vector types are in the folder vec"),
     Synonym("vectorization", "vec vectorized", "the vector types are in the folder vec"),
     Synonym("allocation", "alloc allocator", "memory comes from allocators"),

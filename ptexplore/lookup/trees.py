@@ -290,7 +290,10 @@ def atlas_symbols_with_words(
 
 
 def atlas_candidates(trees: Sequence[IndexedTree], qualified: str) -> list[Candidate]:
-    """Returns the functions that the atlas knows under a full name. Only in the cases in which `atlas_symbols` has any."""
+    """Returns the functions that the atlas knows under a full name.
+
+    Only in the cases in which `atlas_symbols` has any.
+    """
     placed = _from_atlas(trees, lambda atlas: atlas.symbols_ending(qualified), None)
     functions = [
         (symbol, place) for symbol, place in placed if (symbol.kind, symbol.qualified) == ("function", qualified)

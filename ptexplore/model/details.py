@@ -384,7 +384,7 @@ class CopiesNothing(Detail, frozen=True):
 
 
 class ViewsInside(Detail, frozen=True):
-    """The operators inside a call that copy only if they must, and copied nothing in this run."""
+    """The operators inside a call that copy only if necessary, if none of these calls copied."""
 
     operators: tuple[str, ...]
 

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 
 import pytest
 
@@ -64,8 +65,8 @@ def asked() -> dict[str, object]:
     return told
 
 
-def traced(command: InProcess, *arguments: str) -> Result:
-    made = command("trace", *arguments, "--view", "path", env=WIDE)
+def traced(command: InProcess, *arguments: str, env: Mapping[str, str] = {}) -> Result:
+    made = command("trace", *arguments, "--view", "path", env={**WIDE, **env})
     if "nothing was stepped" in made.out:
         pytest.skip("no native pass here")
     return made
@@ -148,3 +149,71 @@ def test_a_module_says_why_it_took_no_fast_path(command: InProcess) -> None:
 def test_an_optimizer_says_how_it_updates_parameters(command: InProcess) -> None:
     shown = row(command("trace", *STEP, "--view", "path", env=WIDE), "└adam()")
     assert "one parameter at a time: not all are plain tensors on cuda" in shown
+
+
+@pytest.mark.words
+def test_an_optimizer_says_how_it_updates_parameters_in_the_view_of_parts(command: InProcess) -> None:
+    shown = command("trace", *STEP, "--view", "modules", env=WIDE).out
+    assert "one parameter at a time: not all are plain tensors on cuda" in " ".join(shown.split())
+
+
+@pytest.mark.words
+@pytest.mark.parametrize(("stable", "algorithm"), [(False, "std::sort"), (True, "std::stable_sort")])
+def test_a_sort_names_its_algorithm(command: InProcess, stable: bool, algorithm: str) -> None:
+    """SortingKernel.cpp calls one of the two, by the argument `stable`."""
+    result = traced(command, f"torch.sort(x, stable={stable})", "--var", "x=torch.randn(500)")
+    assert f"by {algorithm}" in row(result, "sort_kernel"), result.out
+
+
+@pytest.mark.words
+def test_only_work_names_an_algorithm(command: InProcess) -> None:
+    """A view sorts its few dimensions to see whether it is dense; the sort is no algorithm of the view's."""
+    result = traced(command, "x.t().clone()", "--var", "x=torch.randn(8, 4)")
+    assert "by std::" not in result.out
+
+
+@pytest.mark.words
+def test_top_k_ends_at_its_loop_and_names_its_algorithms(command: InProcess) -> None:
+    """TopKImpl.h selects, then sorts what it selected, unless k is below a 64th of the elements."""
+    result = traced(command, "torch.topk(x, 500)", "--var", "x=torch.randn(5000)")
+    assert "by std::nth_element; by std::sort" in row(result, "topk_kernel"), result.out
+    assert "topk_impl_loop" in result.out
+
+
+@pytest.mark.words
+def test_nothing_is_recorded_while_grad_mode_is_off(command: InProcess) -> None:
+    given = ("(x * 2).sum()", "--var", "x=torch.randn(4, requires_grad=True)")
+    off = traced(command, *given, "--with", "torch.no_grad()")
+    assert "records nothing: grad mode is off" in row(off, "mul_Tensor"), off.out
+    on = traced(command, *given)
+    assert "grad mode is off" not in on.out, on.out
+
+
+@pytest.mark.words
+def test_a_recorded_node_says_how_much_is_kept(command: InProcess) -> None:
+    """Against the tensors that torch gives to the hooks of saved tensors."""
+    import torch
+
+    x, kept = torch.randn(8, 10, requires_grad=True), []
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda saved: kept.append(saved.nbytes) or saved, lambda saved: saved
+    ):
+        torch.log_softmax(x, 1)
+    result = traced(command, "torch.log_softmax(x, 1)", "--var", "x=torch.randn(8, 10, requires_grad=True)")
+    assert f"keeps {sum(kept)} B" in row(result, "VariableType::_log_softmax"), result.out
+
+
+@pytest.mark.words
+def test_a_choice_that_depends_on_threads_says_what_ran_on_all_of_them(command: InProcess) -> None:
+    """ConvParams::use_mkldnn asks for the number of threads; torch's own choice on two threads is asked here."""
+    asks = (
+        "import torch; torch.set_num_threads(2); x, w = torch.ones(1, 8, 52, 52), torch.ones(4, 8, 1, 1);"
+        "print(torch._C._select_conv_backend(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1).name)"
+    )
+    python = [TARGET or sys.executable, "-I", "-c", asks]
+    chosen = subprocess.run(python, capture_output=True, text=True, check=True).stdout.strip()
+    assert chosen == "Mkldnn"
+    given = ("--var", "x=torch.ones(1, 8, 52, 52)", "--var", "w=torch.ones(4, 8, 1, 1)")
+    result = traced(command, "F.conv2d(x, w)", *given, env={"OMP_NUM_THREADS": "2"})
+    told = " ".join(re.sub(r"[│├└]", " ", result.out).split())
+    assert "chooses Slow2d here; an earlier run, on all threads, called aten::mkldnn_convolution" in told, result.out

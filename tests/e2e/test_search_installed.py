@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -127,3 +129,40 @@ def test_the_operator_that_a_reader_means_comes_first(cli: Cli, base: str, first
     """Of one name: ATen's before those of other libraries, what returns its result before what writes it."""
     (group,) = cli("find", base, "--kind", "operator", "--json").data["groups"]
     assert group["results"][0]["name"] == first
+
+
+@pytest.mark.parametrize(
+    ("query", "function"),
+    [
+        ("repeat_interleave", "repeat_interleave_cpu"),
+        ("source code of torch.mode", "mode"),
+        ("torch._C._nn.nll_loss", "nll_loss_symint"),
+        ("dropout implementation", "dropout"),
+        ("_execution_engine.run_backward", "THPEngine_run_backward"),
+        ("autograd engine evaluate function", "evaluate_function"),
+        ("ddp bucket all reduce", "all_reduce_bucket"),
+    ],
+)
+def test_without_a_checkout_the_best_results_have_the_hand_written_function(
+    cli: Cli, source_tree: Path, query: str, function: str
+) -> None:
+    """The wheel has no such file: the line is checked in the source of the release that the place names."""
+    data = cli("find", query, "--json").data
+    hits = [hit for hit in data["best"] if hit["name"].rpartition("::")[2] == function and hit["kind"] == "function"]
+    place = next(hit["source"] for hit in hits if hit["source"]["path"].endswith(".cpp"))
+    assert re.search(rf"\b{function}\(", upstream(source_tree, place)), place
+    everything = [hit["name"] for group in data["groups"] for hit in group["results"]]
+    assert {hit["name"] for hit in data["best"]} <= set(everything)
+
+
+def test_a_stop_in_a_file_that_is_not_here_has_a_place(cli: Cli, source_tree: Path) -> None:
+    hits = cli("find", "CUDA out of memory error", "--json").data["best"]
+    place = next(hit["source"] for hit in hits if hit["name"] == "memory#oom")
+    assert "release_cached_blocks" in upstream(source_tree, place)
+
+
+def upstream(source: Path, place: dict[str, Any]) -> str:
+    """The line of a place, and the next one, in the source of the atlas's release."""
+    assert place["precision"] == "version-skew"
+    lines = (source / place["path"]).read_text(encoding="utf-8").split("\n")
+    return "\n".join(lines[place["line"] - 1 : place["line"] + 1])

@@ -253,7 +253,7 @@ def _without_others(claims: tuple[Claim, ...], absent: Container[int], elsewhere
     def kept(claim: Claim) -> Unrolling[tuple[Claim, ...]]:
         if claim.identity in absent:
             return ()
-        before = tuple(dict.fromkeys(_called_before(claim.children, absent))) if claim.hop.kind == "op" else ()
+        before = tuple(dict.fromkeys(_called_before(claim, absent))) if claim.hop.kind == "op" else ()
         if before:
             claim = claim.but(claim.hop, CalledBefore(before))
         inner = [part for held in (yield each(map(kept, claim.children))) for part in held]
@@ -271,11 +271,13 @@ def _is_yours(context: Context, claim: Claim) -> bool:
     return claim.event.type == "frame" and not str(claim.event.file).startswith(torchs)
 
 
-def _called_before(claims: Iterable[Claim], absent: Container[int]) -> Iterator[str]:
+def _called_before(operator: Claim, absent: Container[int]) -> Iterator[str]:
     """Yields the absent operator calls that an operator call made itself, by name."""
-    for claim in claims:
+    pending = list(operator.children)
+    while pending:
+        claim = pending.pop(0)
         if claim.hop.kind != "op":
-            yield from _called_before(claim.children, absent)
+            pending[:0] = claim.children
         elif claim.identity in absent:
             yield _name(claim)
 

@@ -5,6 +5,7 @@ An answer is a value that a function returned in the stepped run. Of a function 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from msgspec import structs
@@ -16,6 +17,8 @@ from ptexplore.model.reasons import CalledBefore
 from ptexplore.model.trace import Hop, walk
 
 Details = tuple[Detail, ...]
+LEAST_OF_ROW = 0.1  # of a row's instructions: an algorithm with a smaller part does not do its work
+LEAST = 500  # instructions of an algorithm
 
 
 def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Container[int] = ()) -> dict[int, Details]:
@@ -24,6 +27,8 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Contai
     `has_row` says whether a hop may have a row. `kernels` are hops whose rows also tell of what runs in their loops.
     """
     details: dict[int, Details] = {}
+    algorithms: dict[int, Counter[str]] = {}  # by hop id: the instructions of each algorithm
+    counted: dict[int, int] = {}
     pending: list[tuple[Hop, int | None, int | None, tuple[str, ...]]] = [(hop, None, None, ()) for hop in hops]
     while pending:
         hop, around, kernel, instead = pending.pop()
@@ -31,12 +36,12 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Contai
         if hop.kind == "op":
             instead = next((why.operators for why in hop.why if isinstance(why, CalledBefore)), ())
         kernel = hop.id if hop.id in kernels else None if hop.kind == "op" else kernel
-        if hop.kind == "native" and hop.name in BY_PART:  # its own calls count as part of it
-            detail = says.ByAlgorithm(name=BY_PART[hop.name])
+        if hop.kind == "native" and hop.name in BY_PART:  # its own calls are part of its work
             at = around if kernel is None else kernel
-            if at is not None and detail not in details.get(at, ()):
-                details[at] = (*details.get(at, ()), detail)
+            if at is not None:
+                algorithms.setdefault(at, Counter())[BY_PART[hop.name]] += hop.instructions or 0
             continue
+        counted[hop.id] = hop.instructions or 0
         chooser = chooser_of(hop)
         if chooser is not None:
             at = hop.id if chooser.on == "itself" else around
@@ -50,6 +55,9 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Contai
         if hop.python is not None and hop.python.variables:
             details |= _of_python(hop, details, caller)
         pending += [(child, around, kernel, instead) for child in reversed(hop.children)]
+    for at, ran in algorithms.items():  # views sort their few dimensions, too
+        names = [name for name, count in ran.items() if count >= max(LEAST_OF_ROW * counted[at], LEAST)]
+        details[at] = (*details.get(at, ()), *(says.ByAlgorithm(name=name) for name in names))
     return details
 
 
