@@ -45,7 +45,7 @@ def registration_of(store: Store, op: str, key: str, entry: TableEntry) -> Regis
 class EntryBody:
     """The function that an entry runs: its name, the place of its body, and facts about the registration.
 
-    `is_named` is false if its name is not known, and `name` says what is known.
+    `is_named` is false if its name is not known; `name` then says where it is registered, if that is known.
     """
 
     name: str
