@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.compiling import check_compiled, environment
-from ptexplore.capture.probing import request_of
 from ptexplore.capture.single_answer import single_answer
 from ptexplore.model.actions import LowerExpression
 from ptexplore.model.codes import convert
@@ -25,9 +23,8 @@ def lower_run(run: AllowedRun, runtime: Runtime) -> LowerRun:
     request = run.request
     check_compiled(request)
     seconds = request.timeout * (len(RUNGS) + 1)  # one more for eager mode
-    asked = request_of(replace(request, timeout=seconds), "lower", runtime, {})
     variables = environment(runtime) if "inductor" in request.rungs else None
-    answer, _ = single_answer(request, asked, runtime, LowerExpression(), seconds=seconds, variables=variables)
+    answer, _ = single_answer(run, "lower", runtime, LowerExpression(), seconds=seconds, variables=variables)
     return LowerRun(
         expression=(request.expression or "").strip() or f"{of_program(request)}, {request.only}",
         torch=TorchInfo.of(runtime),

@@ -9,7 +9,6 @@ from typing import Any
 from ptexplore.capture import own_process
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.not_captured import NotCaptured
-from ptexplore.capture.probing import request_of
 from ptexplore.capture.single_answer import single_answer
 from ptexplore.errors import USAGE
 from ptexplore.model import actions as to
@@ -35,9 +34,8 @@ def see_tensors(run: AllowedRun, runtime: Runtime) -> TensorRun:
     Raises PtexploreError: (usage) if they cannot be run or give no tensor, (failed) if they raise, die or take too
     long.
     """
-    request = run.request
-    asked = request_of(request, "tensors", runtime, {})
-    answer, printed = single_answer(request, asked, runtime, to.DrawTensors(), seconds=request.timeout)
+    seconds = run.request.timeout
+    answer, printed = single_answer(run, "tensors", runtime, to.DrawTensors(), seconds=seconds)
     after = convert(answer["after"], SeenTensors) if "after" in answer else None
     against = convert(answer["against"], SeenTensors) if "against" in answer else None
     return TensorRun(convert(answer["tensors"], SeenTensors), after, against, printed)
