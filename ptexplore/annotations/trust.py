@@ -59,11 +59,6 @@ def remember(sha: str, name: str) -> None:
     trust_files({sha: name})
 
 
-def forget(tours: Iterable[Tour]) -> None:
-    """Revokes the trust in the files of these tours. Raises OSError."""
-    forget_files(tour.sha for tour in tours)
-
-
 def forget_files(hashes: Iterable[str]) -> None:
     """Revokes the trust in contents. Raises OSError."""
     gone = set(hashes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import fields
 from pathlib import Path
 
 from ptexplore.capture.allowed import AllowedRun
@@ -22,7 +21,7 @@ from ptexplore.model.compiled import CompileRun
 from ptexplore.model.compiler_log import CompilerLog
 from ptexplore.model.messages import ProbeMessage, RunAnswered, RunRaised
 from ptexplore.model.observed import LeftProcess, RaisedError
-from ptexplore.model.options import TraceOptions
+from ptexplore.model.options import options_of
 from ptexplore.model.places import Runtime
 from ptexplore.model.trace import BoundName, TorchInfo, of_program
 
@@ -82,8 +81,8 @@ def _gather(
         raise failure(_message_of(raised), request)
     return CompileRun(
         expression=request.expression.strip() if request.expression else of_program(request),
-        torch=TorchInfo(runtime.version, runtime.git_version, runtime.build, runtime.python_version, runtime.torch_dir),
-        options=TraceOptions(**{option.name: getattr(request, option.name) for option in fields(TraceOptions)}),
+        torch=TorchInfo.of(runtime),
+        options=options_of(request),
         wraps=request.wraps,
         bound=tuple(BoundName(**bound) for bound in answer["bound"]),
         log=convert(answer["compiler"], CompilerLog),

@@ -69,7 +69,7 @@ def _session(request: TraceRequest, runtime: Runtime, answers: dict[str, RunAnsw
     return GraphSession(
         expression=(request.expression or request.script or "").strip(),
         script=request.script,
-        torch=TorchInfo(runtime.version, runtime.git_version, runtime.build, runtime.python_version, runtime.torch_dir),
+        torch=TorchInfo.of(runtime),
         bound=tuple(BoundName(**bound) for bound in answer["bound"]),
         result=convert(answer["result"], ResultInfo),
         graph=graph,

@@ -149,7 +149,7 @@ def graph_session(value: object, caller: FrameType, runtime: Runtime) -> GraphSe
     has_lines = any(node.made is not None for node in graph.nodes)
     return GraphSession(
         expression=values.type_name(value),
-        torch=TorchInfo(runtime.version, runtime.git_version, runtime.build, runtime.python_version, runtime.torch_dir),
+        torch=TorchInfo.of(runtime),
         bound=(),
         result=ResultInfo(values.type_name(value), values.describe(value)),
         graph=graph,

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from ptexplore.capture import own_process
 from ptexplore.capture.allowed import AllowedRun
-from ptexplore.capture.failures import failure, is_about_run, is_failure
-from ptexplore.capture.left_running import remarks_about
 from ptexplore.capture.not_captured import NotCaptured
-from ptexplore.capture.probing import ask, request_of
+from ptexplore.capture.single_answer import single_answer
 from ptexplore.errors import USAGE
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
 from ptexplore.model.codes import convert
-from ptexplore.model.messages import ProbeMessage, RunAnswered
-from ptexplore.model.observed import LeftProcess
 from ptexplore.model.places import Runtime
 from ptexplore.model.tensor_layouts import SeenTensors
 
@@ -39,35 +34,11 @@ def see_tensors(run: AllowedRun, runtime: Runtime) -> TensorRun:
     Raises PtexploreError: (usage) if they cannot be run or give no tensor, (failed) if they raise, die or take too
     long.
     """
-    left: list[LeftProcess] = []
-    try:
-        return _seen(run, runtime, left)
-    except NotCaptured as error:
-        if isinstance(error.then, to.TraceExpression):
-            error.then = to.DrawTensors()
-        error.add(tuple(remarks_about(left, is_script=False)))
-        raise
-
-
-def _seen(run: AllowedRun, runtime: Runtime, left: list[LeftProcess]) -> TensorRun:
-    request, printed = run.request, ""
-    answer: RunAnswered | None = None
-    with closing(ask(runtime, request_of(request, "tensors", runtime, {}), request.timeout, left=left)) as messages:
-        for message in messages:
-            printed += _text(message)
-            if is_about_run(message) and is_failure(message):
-                raise failure(message, request)
-            if message["type"] == "pass":
-                answer = message
-    if answer is None:
-        raise NotCaptured(why.ProbeUnread(), why.SaysNothing(), to.ShowOutput())
+    seconds = run.request.timeout
+    answer, printed = single_answer(run, "tensors", runtime, to.DrawTensors(), seconds=seconds)
     after = convert(answer["after"], SeenTensors) if "after" in answer else None
     against = convert(answer["against"], SeenTensors) if "against" in answer else None
     return TensorRun(convert(answer["tensors"], SeenTensors), after, against, printed)
-
-
-def _text(message: ProbeMessage) -> str:
-    return message["text"] if message["type"] == "output" else ""
 
 
 def see_own_tensors(named: Mapping[str, object]) -> SeenTensors:

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ from ptexplore.model.observed import (
     SteppedCalls,
     records,
 )
-from ptexplore.model.options import TraceOptions, given
+from ptexplore.model.options import given, options_of
 from ptexplore.model.places import Runtime
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason, reason_of
@@ -533,9 +533,9 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     )
     return Session(
         expression=request.expression.strip() if request.expression else of_program(request),
-        torch=TorchInfo(runtime.version, runtime.git_version, runtime.build, runtime.python_version, runtime.torch_dir),
+        torch=TorchInfo.of(runtime),
         bound=tuple(BoundName(**bound) for bound in first["bound"]),
-        options=TraceOptions(**{option.name: getattr(request, option.name) for option in fields(TraceOptions)}),
+        options=options_of(request),
         captured=captured,
         result=replace(result, type=shown.type or result.type, description=shown.description or result.description),
         observations=tuple(heard.observations),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -21,9 +20,9 @@ from ptexplore.cli.saved_runs import (
     Svg,
     WrittenRun,
     check_no_folders,
-    number_of_last,
     only_source,
     print_what_it_printed,
+    read_run,
     refuse_options_of_run,
 )
 from ptexplore.cli.typer_commands import ProgramCommand
@@ -83,7 +82,7 @@ def _compile(
     from ptexplore.view.words.errors import in_words
     from ptexplore.workspace.typed import typed
 
-    wanted = _Wanted(opened, save, svg, as_json)
+    wanted = _Wanted(save, svg, as_json, opened)
     if load is not None or last is not None:
         if wraps or python is not None or given(asked):
             refuse_options_of_run(source, "compile")
@@ -99,9 +98,9 @@ def _compile(
     if not request.passes_on:  # a program's output appeared while it ran
         print_what_it_printed(report.run.printed)
     if not wanted.is_saved:  # before the answer: an unknown name of --open must not lose the run
-        from ptexplore.workspace.saved_compiles import keep_compile
+        from ptexplore.workspace.saved_compiles import COMPILES
 
-        keep_compile(report)
+        COMPILES.keep(report)
     return wanted.show(report, _command(request, python))
 
 
@@ -110,20 +109,20 @@ compile = with_options_of(*OPTIONS, timeout=f"time limit for the run, in seconds
 
 @dataclass(frozen=True)
 class _Wanted(WrittenRun):
+    opened: str | None
+
     def show_saved(self, load: str | None, last: str | None) -> int:
         """Show a run that was saved or kept; returns the exit code of that run."""
-        from ptexplore.workspace.saved_compiles import last_compile, load_compile
+        from ptexplore.workspace.saved_compiles import COMPILES
 
-        if load is None:
-            load = str(last_compile(number_of_last(last, "compile")))
-        return self.show(load_compile(load), "", links=False)
+        return self.show(read_run(COMPILES, load, last), "", links=False)
 
     def show(self, report: CompileReport, command: str, *, links: bool = True) -> int:
         """Show and write a run; returns the exit code. `command` compiles the expression as a whole."""
         if self.save is not None:
-            from ptexplore.workspace.saved_compiles import save_compile
+            from ptexplore.workspace.saved_compiles import COMPILES
 
-            save_compile(Path(self.save), report)
+            COMPILES.save(self.save, report)
         if self.as_json:
             from ptexplore.view.documents.compiling import compile_document
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -15,10 +14,12 @@ from ptexplore.cli.saved_runs import (
     AsJson,
     Last,
     Load,
+    PythonOfRun,
     Save,
     Svg,
+    WrittenRun,
     check_no_folders,
-    number_of_last,
+    read_run,
     refuse_options_of_run,
 )
 from ptexplore.errors import USAGE, PtexploreError
@@ -56,9 +57,7 @@ With --script, the script runs up to its first backward, and EXPR is evaluated t
 def graph(
     expression: Annotated[str | None, Argument(metavar="[EXPR]", help="one Python expression")] = None,
     *,
-    python: Annotated[
-        str | None, Option(metavar="PATH", help="use the torch of another Python environment", rich_help_panel=RUN)
-    ] = None,
+    python: PythonOfRun = None,
     why: Annotated[
         list[str] | None,
         Option("--why", metavar="NAME", help="say why a tensor gets a gradient, or none", rich_help_panel=SHOWN),
@@ -117,7 +116,7 @@ def graph(
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)
     check_no_folders(save, svg)
     _check_shown(run=run, memory=memory, leak=leak)
-    wanted = _Wanted(tuple(why or ()), depth, only, full, run, memory, leak, as_json, save, svg)
+    wanted = _Wanted(save, svg, as_json, tuple(why or ()), depth, only, full, run, memory, leak)
     sources = {"EXPR": expression, "--script": asked["script"], "--load": load, "--last": last}
     named = [name for name, value in sources.items() if value is not None]
     if load is not None or last is not None:
@@ -141,10 +140,10 @@ def graph(
             from ptexplore.render.terminal.graph import print_printed
 
             print_printed(open_console(stderr=True), located.session.printed)
-        if save is None:  # before the answer: an unknown name of --why must not lose the run
-            from ptexplore.workspace.saved_graphs import keep_graph
+        if not wanted.is_saved:  # before the answer: an unknown name of --why must not lose the run
+            from ptexplore.workspace.saved_graphs import GRAPHS
 
-            keep_graph(located)
+            GRAPHS.keep(located)
         return wanted.show(located, linking(workspace.place_of))
 
 
@@ -176,7 +175,7 @@ _ASKING = {
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _Wanted(WrittenRun):
     """The options of the answer and of its files."""
 
     why: tuple[str, ...]
@@ -186,17 +185,12 @@ class _Wanted:
     run: bool
     memory: bool
     leak: bool
-    as_json: bool
-    save: str | None
-    svg: str | None
 
     def show_saved(self, load: str | None, last: str | None) -> int:
         """Show a graph that was saved or kept. Raises PtexploreError if its run lacks the answer."""
-        from ptexplore.workspace.saved_graphs import last_graph, load_graph
+        from ptexplore.workspace.saved_graphs import GRAPHS
 
-        if load is None:
-            load = str(last_graph(number_of_last(last, "graph")))
-        located = load_graph(load)
+        located = read_run(GRAPHS, load, last)
         session = located.session
         is_watched = session.watched is not None or session.no_watch
         has_leaks = session.no_watch or (session.watched is not None and session.watched.left is not None)
@@ -214,9 +208,9 @@ class _Wanted:
         from ptexplore.view.graph.page import GraphOptions, check_names, graph_view
 
         if self.save is not None:
-            from ptexplore.workspace.saved_graphs import save_graph
+            from ptexplore.workspace.saved_graphs import GRAPHS
 
-            save_graph(Path(self.save), located)
+            GRAPHS.save(self.save, located)
         check_names(located, self.why)
         if self.as_json:
             from ptexplore.view.documents.graph import graph_document
@@ -228,10 +222,5 @@ class _Wanted:
         options = GraphOptions(self.depth, self.only, self.full, self.why, self.run, self.memory, self.leak)
         view = graph_view(located, options)
         print_graph(open_console(), view, locate)
-        if self.svg is not None:
-            from ptexplore.render.terminal.console import picture
-            from ptexplore.workspace.saved_traces import write_file
-
-            text = picture(lambda console: print_graph(console, view, lambda _: None), view.title)
-            write_file(Path(self.svg), text)
+        self.write_picture(lambda console: print_graph(console, view, lambda _: None), view.title)
         return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -20,9 +19,9 @@ from ptexplore.cli.saved_runs import (
     Svg,
     WrittenRun,
     check_no_folders,
-    number_of_last,
     only_source,
     print_what_it_printed,
+    read_run,
     refuse_options_of_run,
 )
 from ptexplore.cli.typer_commands import ProgramCommand
@@ -99,7 +98,7 @@ def lower(
     check_no_folders(save, svg)
     if to is not None and opened is not None:
         raise PtexploreError("give one of --to and --open", "each of them shows another page", EXAMPLE, USAGE)
-    wanted = _Wanted(opened, save, svg, as_json, _rungs(to))
+    wanted = _Wanted(save, svg, as_json, opened, _rungs(to))
     if load is not None or last is not None:
         if python is not None or checks or dynamic or given(asked):
             refuse_options_of_run(source, "lower")
@@ -117,9 +116,9 @@ def lower(
         report = workspace.lower(typed(request))
     print_what_it_printed(report.run.ladder.printed)
     if not wanted.is_saved:  # before the answer: an unknown name of --open must not lose the run
-        from ptexplore.workspace.saved_lowers import keep_lower
+        from ptexplore.workspace.saved_lowers import LOWERS
 
-        keep_lower(report)
+        LOWERS.keep(report)
     return wanted.show(report)
 
 
@@ -141,22 +140,21 @@ def _rungs(text: str | None) -> tuple[RungName, ...]:
 
 @dataclass(frozen=True)
 class _Wanted(WrittenRun):
+    opened: str | None
     to: tuple[RungName, ...]
 
     def show_saved(self, load: str | None, last: str | None) -> int:
         """Show a run that was saved or kept."""
-        from ptexplore.workspace.saved_lowers import last_lower, load_lower
+        from ptexplore.workspace.saved_lowers import LOWERS
 
-        if load is None:
-            load = str(last_lower(number_of_last(last, "lower")))
-        return self.show(load_lower(load), links=False)
+        return self.show(read_run(LOWERS, load, last), links=False)
 
     def show(self, report: LowerReport, *, links: bool = True) -> int:
         """Show and write a run. Returns the exit code."""
         if self.save is not None:
-            from ptexplore.workspace.saved_lowers import save_lower
+            from ptexplore.workspace.saved_lowers import LOWERS
 
-            save_lower(Path(self.save), report)
+            LOWERS.save(self.save, report)
         if self.as_json:
             from ptexplore.view.documents.lowering import lower_document
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
 from typer import Option
 
@@ -15,6 +15,9 @@ from ptexplore.errors import USAGE, PtexploreError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ptexplore.workspace.saved_runs import SavedRuns
+
+Report = TypeVar("Report")
 SHOWN = "What is shown"
 PythonOfRun: TypeAlias = Annotated[
     str | None, Option(metavar="PATH", help="use the torch of another Python environment", rich_help_panel=RUN)
@@ -66,11 +69,19 @@ def refuse_options_of_run(source: str, command: str) -> None:
     raise PtexploreError(f"{source} goes with no option of a run", why, f"ptexplore {command} --help", USAGE)
 
 
+def read_run(runs: SavedRuns[Report], load: str | None, last: str | None) -> Report:
+    """Returns the run in the file of --load, or the one that --last means.
+
+    Raises PtexploreError: (usage) if the file is no run, or --last no number; (missing) if so many are not kept.
+    """
+    return runs.load(load if load is not None else runs.last(number_of_last(last, runs.command)))
+
+
 def number_of_last(last: str | None, command: str) -> int:
     """Returns the number given to --last of a command. Raises PtexploreError (USAGE) for anything else."""
     last = last or "1"
     if not (last.isascii() and last.isdecimal() and int(last[:9]) > 0):
-        why = "the number counts back from the last run: 1 is the last"
+        why = f"the number counts back from the last {'trace' if command == 'trace' else 'run'}: 1 is the last"
         hint = f"ptexplore {command} --last 2"
         raise PtexploreError(f"--last {last[:80]} is not a number of 1 or more", why, hint, USAGE)
     return int(last[:9])
@@ -80,7 +91,6 @@ def number_of_last(last: str | None, command: str) -> int:
 class WrittenRun:
     """The options that say how a run is shown, and where it is written."""
 
-    opened: str | None
     save: str | None
     svg: str | None
     as_json: bool

@@ -247,12 +247,10 @@ def _file_of(load: str | None, last: str | None) -> str | None:
     """Returns the file of the requested saved or kept trace, if any. Raises PtexploreError (usage, missing)."""
     if last is None:
         return load
+    from ptexplore.cli.saved_runs import number_of_last
     from ptexplore.workspace.kept_traces import last as last_trace
 
-    if last and not (last.isascii() and last.isdecimal() and int(last[:9]) > 0):
-        why = "the number counts back from the last trace: 1 is the last"
-        raise PtexploreError(f"--last {last[:80]} is not a number of 1 or more", why, "ptexplore trace --last 2", USAGE)
-    return str(last_trace(int(last[:9]) if last else 1))
+    return str(last_trace(number_of_last(last, "trace")))
 
 
 def _again(file: str, typed: tuple[str, ...], asked: TraceRequest, trust: str | None) -> AllowedRun:

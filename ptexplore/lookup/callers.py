@@ -31,7 +31,6 @@ from ptexplore.model.remarks import (
 from ptexplore.model.symbols import Symbol
 
 DEPTH = 3
-DEEPEST = 20
 ROWS = 32  # callers in total, if no limit was asked for
 FUNCTIONS = 6  # functions with the name that are followed
 _MOST = (12, 6, 4, 3, 2)  # callers of one function on each level; the last number is for all further levels

@@ -166,6 +166,11 @@ def asked_options() -> dict[str, AskedFor]:
     return {name: asked for name, asked in options.items() if asked is not None}
 
 
+def options_of(request: TraceOptions) -> TraceOptions:
+    """Returns only the options of a request, which has further fields."""
+    return TraceOptions(**{known.name: getattr(request, known.name) for known in fields(TraceOptions)})
+
+
 PLAIN = TraceOptions(native=True)  # the options of a trace without any flag: it is stepped
 
 

@@ -16,7 +16,7 @@ from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.observed import EndedBy, Observation, Phase, SavedObservation
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.options import TraceOptions
-from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.places import Runtime, SourceRef, TreeInfo
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import AnyReason
 from ptexplore.model.traced import TRACED, Traced
@@ -44,6 +44,11 @@ class TorchInfo:
     build: str = "wheel"  # `wheel` or `source`
     python: str = ""  # the Python version
     torch_dir: str = ""  # the folder of the torch package; empty in saved traces
+
+    @classmethod
+    def of(cls, runtime: Runtime) -> "TorchInfo":
+        """Returns the facts of an installed torch."""
+        return cls(runtime.version, runtime.git_version, runtime.build, runtime.python_version, runtime.torch_dir)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,8 @@ class Claim:
     """A hop without its children, the event that it comes from, and your call that led to it.
 
     `identity` is a number that no other claim has. It stays the same when a pass replaces the claim by a better one
-    (`replace`), so a claim can be referred to before it is finished.
+    (`replace`), so a claim can be referred to before it is finished. `is_unnamed`: it is a kernel whose name no table
+    has; only the functions that ran can show it.
     """
 
     hop: Hop
@@ -55,6 +56,7 @@ class Claim:
     call: UserCall | None = None
     children: tuple[Claim, ...] = ()
     by_callback: bool = False  # its caller is a Python function that C++ called, and that has no row
+    is_unnamed: bool = False
     identity: int = field(default_factory=_IDENTITIES.__next__, compare=False, repr=False)
 
     def but(self, hop: Hop, *why: Reason) -> Claim:

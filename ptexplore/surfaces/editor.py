@@ -459,14 +459,6 @@ def _operators(named: Named) -> list[str]:
     return [each.name for each in (plain or operators)[:1]]
 
 
-def _is_same(other: Symbol | None, symbol: Symbol) -> bool:
-    """Whether two symbols of one name are the same thing, perhaps with overloads. A static symbol is of its file."""
-    if other is None or other.kind != symbol.kind:
-        return False
-    is_hidden = is_own(other.path, static=other.static) or is_own(symbol.path, static=symbol.static)
-    return other.path == symbol.path or not is_hidden
-
-
 def _unique(places: Iterable[Located | None]) -> list[Located]:
     return list(dict.fromkeys(place for place in places if place is not None))
 

@@ -58,7 +58,6 @@ LOST = (
 _GAP = re.compile(r"(?<=\S) {3,}")
 
 Text = Annotated[str, Field(max_length=LONGEST)]
-Texts = Annotated[list[Text], Field(max_length=MOST_GIVEN)]
 Cursor = Annotated[str, Field(max_length=40, description="only to go on with a long answer: the cursor at its end")]
 Structured = Annotated[bool, Field(description="also the answer's JSON document, if it is small")]
 Setup = Annotated[list[Text], Field(max_length=MOST_GIVEN, description="Python statements that run before")]

@@ -41,8 +41,8 @@ from ptexplore.view.site.site import (
     touched,
 )
 from ptexplore.workspace.opening import InstalledTorch
-from ptexplore.workspace.saved_compiles import load_compile
-from ptexplore.workspace.saved_lowers import load_lower
+from ptexplore.workspace.saved_compiles import COMPILES
+from ptexplore.workspace.saved_lowers import LOWERS
 from ptexplore.workspace.saved_traces import load_trace
 
 _LONG = 5000  # lines; a small site omits a longer file even if it has a kernel, and the operator's card says so
@@ -89,12 +89,12 @@ def load_traces(files: Sequence[str]) -> list[tuple[str, Trace, Session | None]]
 
 def load_compiles(files: Sequence[str]) -> list[tuple[str, CompileReport]]:
     """Returns saved runs of torch.compile, each with the name of its page. Raises PtexploreError for another file."""
-    return [(name, load_compile(file)) for name, file in zip(_page_names(files), files, strict=True)]
+    return [(name, COMPILES.load(file)) for name, file in zip(_page_names(files), files, strict=True)]
 
 
 def load_lowers(files: Sequence[str]) -> list[tuple[str, LowerReport]]:
     """Returns saved runs of `lower`, each with the name of its page. Raises PtexploreError for another file."""
-    return [(name, load_lower(file)) for name, file in zip(_page_names(files), files, strict=True)]
+    return [(name, LOWERS.load(file)) for name, file in zip(_page_names(files), files, strict=True)]
 
 
 def _page_names(files: Sequence[str]) -> Iterator[str]:

@@ -297,7 +297,7 @@ def test_what_was_read_from_a_file_reaches_the_probe_by_one_door() -> None:
     assert found["ask_of_program"] == {"ptexplore/capture/compiling.py", "ptexplore/capture/trace.py"}
     imports = re.compile(r"probing import [^\n]*\b(ask|converse)\b")
     asked = {name_of(path) for path in MODULES if imports.search(path.read_text(encoding="utf-8"))}
-    starting = ("decompositions", "graph", "judging", "lowering", "runtime", "survey", "tensor_layouts", "trace")
+    starting = ("decompositions", "graph", "judging", "runtime", "single_answer", "survey", "trace")
     assert asked <= {f"ptexplore/capture/{name}.py" for name in starting}
 
 

@@ -46,7 +46,6 @@ class FileUses:
     open_lines: set[int] = field(default_factory=set)
 
 
-_CLASSES = frozenset((2, 3, 4, 31, 32))
 _WORTH = frozenset((c.CALL_EXPR, c.DECL_REF_EXPR, c.MEMBER_REF_EXPR, c.TYPE_REF, c.TEMPLATE_REF, c.OVERLOADED_REF,
                     c.BASE_SPECIFIER, c.MACRO_EXPANSION, c.INCLUSION, *c.FUNCTIONS))  # fmt: skip
 

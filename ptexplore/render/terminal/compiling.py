@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.render.terminal.console import PIPE_WIDTH, address_of, folded, linked, print_command
+from ptexplore.render.terminal.console import PIPE_WIDTH, address_of, folded_within, linked, print_command
 from ptexplore.safe_text import clean
 from ptexplore.view.compile_page import CompilePage, PageLine, PagePlace, PageRow, PageSection
 
@@ -30,11 +30,11 @@ def print_compile(console: Console, page: CompilePage, command: str = "", *, lin
     if cell_len(title.plain) + 3 + len(version) <= width:
         title.append(" " * (width - cell_len(title.plain) - len(version)))
         title.append(version, "not bold dim")
-    _fold(console, title, "", _GAP, width)
+    folded_within(console, title, "", _GAP, width)
     for fact in page.facts:
-        _fold(console, Text(clean(fact)), "", _GAP, width)
+        folded_within(console, Text(clean(fact)), "", _GAP, width)
     for finding in page.findings:
-        _fold(console, Text(f"! {clean(finding)}", style="yellow"), "", _GAP, width)
+        folded_within(console, Text(f"! {clean(finding)}", style="yellow"), "", _GAP, width)
     for section in page.sections:
         console.print()
         _section(console, section, width, links=links)
@@ -101,9 +101,9 @@ def _row(
     if beside:
         out.append(clean(row.text))
     out.rstrip()
-    _fold(console, out, "", " " * (left + 2), width)
+    folded_within(console, out, "", " " * (left + 2), width)
     if row.text and not beside:
-        _fold(console, Text(clean(row.text)), " " * (left + _LEVEL), " " * (left + 2 * _LEVEL), width)
+        folded_within(console, Text(clean(row.text)), " " * (left + _LEVEL), " " * (left + 2 * _LEVEL), width)
     for line in row.lines:
         _line(console, line, left, width, links=links)
 
@@ -118,7 +118,7 @@ def _line(console: Console, line: PageLine, left: int, width: int, *, links: boo
         out.append(_GAP)
     out.append(clean(line.text), "bold" if line.is_strong else "")
     out.rstrip()
-    _fold(console, out, " " * start, " " * (start + 2), width)
+    folded_within(console, out, " " * start, " " * (start + 2), width)
 
 
 def _place(place: PagePlace, *, links: bool) -> Text:
@@ -128,12 +128,3 @@ def _place(place: PagePlace, *, links: bool) -> Text:
         else None
     )
     return Text(clean(place.name), style=linked(address) or "cyan")
-
-
-def _fold(console: Console, text: Text, first: str, further: str, width: int) -> None:
-    """Fold text at the width of this page; a pipe has no width."""
-    whole, console.width = console.width, width
-    try:
-        folded(console, text, first, further)
-    finally:
-        console.width = whole

@@ -266,6 +266,15 @@ def folded(console: Console, text: Text, first: str = "", further: str = "") -> 
         console.print(Text.assemble((further if number else first, "dim"), shown), soft_wrap=True)
 
 
+def folded_within(console: Console, text: Text, first: str, further: str, width: int) -> None:
+    """Print a line, folded at the width of a page; a pipe has no width."""
+    whole, console.width = console.width, width
+    try:
+        folded(console, text, first, further)
+    finally:
+        console.width = whole
+
+
 def _breaks(text: str, room: int, room_after: int) -> list[int]:
     """Returns where to fold, so that no part is wider than its room: after a space, else after a slash, else anywhere.
 

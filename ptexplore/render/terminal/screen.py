@@ -13,7 +13,7 @@ from ptexplore.render.terminal.console import (
     PIPE_WIDTH,
     Locate,
     drawn,
-    folded,
+    folded_within,
     guides,
     linked,
     place_text,
@@ -51,14 +51,14 @@ def _header(console: Console, view: TraceView, locate: Locate, width: int) -> No
     title, facts = Text(clean(view.title), style="bold"), list(view.facts)
     if facts and cell_len(title.plain) + 3 + cell_len(facts[0]) <= width:
         title.append(f"   {clean(facts.pop(0))}", "not bold dim")
-    _fold(console, title, "", "  ", width)
+    folded_within(console, title, "", "  ", width)
     for fact in facts:
-        _fold(console, Text(clean(fact), style="dim"), "", "  ", width)
+        folded_within(console, Text(clean(fact), style="dim"), "", "  ", width)
     for line in view.ending:
         indent = "  " * line.indent
-        _fold(console, drawn(line.spans, locate), indent, f"{indent}  ", width)
+        folded_within(console, drawn(line.spans, locate), indent, f"{indent}  ", width)
     for finding in view.findings:
-        _fold(console, Text(f"! {clean(finding)}", style="yellow"), "", "  ", width)
+        folded_within(console, Text(f"! {clean(finding)}", style="yellow"), "", "  ", width)
 
 
 def _footer(console: Console, view: TraceView, width: int, *, plain: bool) -> None:
@@ -66,9 +66,9 @@ def _footer(console: Console, view: TraceView, width: int, *, plain: bool) -> No
         console.print()
     for sign, meaning in view.legend:
         explanation = f"{'places' if plain and sign == '~' else sign} {meaning}"
-        _fold(console, Text(explanation, style="dim"), "", "  ", width)
+        folded_within(console, Text(explanation, style="dim"), "", "  ", width)
     for line in view.left_out:
-        _fold(console, Text(clean(line), style="dim"), "", "  ", width)
+        folded_within(console, Text(clean(line), style="dim"), "", "  ", width)
     steps = [*view.next_steps, *(NextStep(command, "read about it") for command in view.read)]
     label_width = max((len(step.shows or "next") for step in steps), default=0)
     for step in steps:
@@ -83,22 +83,13 @@ def print_step(console: Console, step: NextStep, label: str) -> None:
         print_command(console, step.command, label)
 
 
-def _fold(console: Console, text: Text, first: str, further: str, width: int) -> None:
-    """Fold text at the width of this view; a pipe has no width."""
-    whole, console.width = console.width, width
-    try:
-        folded(console, text, first, further)
-    finally:
-        console.width = whole
-
-
 def print_legend(console: Console, signs: Iterable[tuple[str, str]]) -> None:
     """Print signs and words, each with its meaning."""
     rows = list(signs)
     size = max(cell_len(sign) for sign, _ in rows)
     for sign, means in rows:
         text = Text.assemble((f"{sign:<{size}}", "bold"), f"  {clean(means)}")
-        _fold(console, text, "", " " * (size + 2), min(console.width, WIDEST))
+        folded_within(console, text, "", " " * (size + 2), min(console.width, WIDEST))
 
 
 class _Columns:
@@ -169,7 +160,7 @@ class _Columns:
             self._rest(row, out)
         for line in row.lines:
             start = self.hanging - self.name + self.step * row.level
-            _fold(self.console, drawn(line.spans, self.locate), " " * start, " " * (start + 2), self.width)
+            folded_within(self.console, drawn(line.spans, self.locate), " " * start, " " * (start + 2), self.width)
 
     def _behind_a_long_name(self, row: ScreenRow, out: Text) -> None:
         """Draw a row whose name is long: on one line if all of it fits, else the facts, or all but the name, below."""

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.render.terminal.console import PIPE_WIDTH, captured, drawn, folded
+from ptexplore.render.terminal.console import PIPE_WIDTH, captured, drawn, folded_within
 from ptexplore.safe_text import clean
 from ptexplore.view.tensor.page import (
     COLUMNS,
@@ -67,7 +67,7 @@ def _print_differences(
     first, second = (clean(labels[name]) for name in names)
     if not differences:
         told = NO_CHANGE.format(first) if first == second else NO_DIFFERENCE.format(first, second)
-        _fold(console, Text(told, style="dim"), "", "  ", width)
+        folded_within(console, Text(told, style="dim"), "", "  ", width)
         return
     heads = (first, NOW, LATER) if first == second else ("", first, second)
     rows = [heads, *((row.name, *map(clean, row.values)) for row in differences)]
@@ -84,7 +84,7 @@ def _print_page(console: Console, page: TensorPage, width: int) -> None:
     if title.cell_len + 3 + torch.cell_len <= width:
         title.append(" " * (width - title.cell_len - torch.cell_len))
         title.append_text(torch)
-    _fold(console, title, "", "  ", width)
+    folded_within(console, title, "", "  ", width)
     for block in page.blocks:
         console.print()
         _print_block(console, block, names, width)
@@ -96,9 +96,9 @@ def _print_page(console: Console, page: TensorPage, width: int) -> None:
         column = min(max(map(cell_len, calls)), width // 2)
         for call, answer in zip(calls, page.answers, strict=True):
             line = Text.assemble((f"{clean(call):<{column}}", "bold"), GAP, clean(answer.told))
-            _fold(console, line, "", " " * (column + len(GAP)), width)
+            folded_within(console, line, "", " " * (column + len(GAP)), width)
     for note in page.notes:
-        _fold(console, Text(clean(note), style="dim"), "", "  ", width)
+        folded_within(console, Text(clean(note), style="dim"), "", "  ", width)
 
 
 def _print_block(console: Console, block: BlockView, names: Mapping[str, str], width: int) -> None:
@@ -120,20 +120,11 @@ def _print_table(console: Console, page: TensorPage, names: Mapping[str, str], w
         text = _row([clean(cell) for cell in shown], sizes)
         line = Text.assemble((text[: sizes[0]], "bold"), text[sizes[0] :])
         if width - left >= LEAST_FACTS:
-            _fold(console, line.append(clean(row.facts)), "", " " * left, width)
+            folded_within(console, line.append(clean(row.facts)), "", " " * left, width)
             continue
         console.print(Text(line.plain.rstrip()), soft_wrap=True)
-        _fold(console, Text(clean(row.facts)), " " * (sizes[0] + len(GAP)), " " * (sizes[0] + len(GAP)), width)
+        folded_within(console, Text(clean(row.facts)), " " * (sizes[0] + len(GAP)), " " * (sizes[0] + len(GAP)), width)
 
 
 def _row(cells: Sequence[str], sizes: Sequence[int]) -> str:
     return "".join(f"{cell:<{size}}{GAP}" for cell, size in zip(cells, sizes, strict=True))
-
-
-def _fold(console: Console, text: Text, first: str, further: str, width: int) -> None:
-    """Fold text at the width of this page; a pipe has no width."""
-    whole, console.width = console.width, width
-    try:
-        folded(console, text, first, further)
-    finally:
-        console.width = whole

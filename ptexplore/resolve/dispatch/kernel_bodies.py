@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 FALLBACK = "backend fallback"
 NAMELESS = "a kernel of no known name"
-REGISTERED_AT = "a kernel registered at "
 # The key with which torch.library.custom_op registers for all backends, and the table's reason for such an entry
 # (aten/src/ATen/core/dispatch/OperatorEntry.cpp).
 EVERY_BACKEND, OF_EVERY_BACKEND = "CompositeExplicitAutograd", "default backend kernel"
@@ -44,12 +43,16 @@ def registration_of(store: Store, op: str, key: str, entry: TableEntry) -> Regis
 
 @dataclass(frozen=True, slots=True)
 class EntryBody:
-    """The function that an entry runs: its name, the place of its body, and facts about the registration."""
+    """The function that an entry runs: its name, the place of its body, and facts about the registration.
+
+    `is_named` is false if its name is not known; `name` then says where it is registered, if that is known.
+    """
 
     name: str
     source: SourceRef
     registered: KernelRef | None
     handwritten: bool = False
+    is_named: bool = True
 
 
 def kernel_body(
@@ -71,9 +74,8 @@ def kernel_body(
     if python is not None and python.path is not None:
         source = in_runtime(lookup.tree, python.path, python.line, python.end_line)
         return EntryBody(python.function, source, _unless_empty(known))
-    return EntryBody(
-        name or NAMELESS, _body(lookup, registration), _unless_empty(known), registration.body_line is None
-    )
+    body, is_handwritten = _body(lookup, registration), registration.body_line is None
+    return EntryBody(name or NAMELESS, body, _unless_empty(known), is_handwritten, bool(name))
 
 
 def is_from_python(entry: TableEntry) -> bool:
@@ -84,11 +86,6 @@ def is_from_python(entry: TableEntry) -> bool:
 def is_of_others(entry: TableEntry) -> bool:
     """Whether C++ outside of torch registered the kernel of an entry, judged by the file that the dispatcher names."""
     return entry.path is None and FALLBACK not in entry.reason and not is_from_python(entry)
-
-
-def is_nameless(name: str) -> bool:
-    """Whether a kernel has no known name, so that only the functions that ran can show it."""
-    return name.startswith((NAMELESS, REGISTERED_AT))
 
 
 def _given(entry: TableEntry, key: str, given: Sequence[GivenKernel]) -> EntryBody | None:
@@ -104,9 +101,9 @@ def _at_its_registration(entry: TableEntry) -> EntryBody:
     """Returns a kernel for which only the place of the registration is known."""
     file, line = location(entry.raw)
     if file is None or entry.path is not None or file == NO_FILE:
-        return EntryBody(NAMELESS, unknown(place_reasons.RegistrationUnknown()), None)
+        return EntryBody(NAMELESS, unknown(place_reasons.RegistrationUnknown()), None, is_named=False)
     unread = place_reasons.RegisteredUnread(f"{file}:{line}")
-    return EntryBody(f"{REGISTERED_AT}{PurePath(file).name}:{line}", unknown(unread), None)
+    return EntryBody(f"a kernel registered at {PurePath(file).name}:{line}", unknown(unread), None, is_named=False)
 
 
 def _unless_empty(kernel: KernelRef) -> KernelRef | None:

@@ -37,7 +37,8 @@ def kernel_claim(
         kernel=body.registered,
     )
     targets = tuple(_targets(context, hop, registration)) if registration is not None else ()
-    return Claim(hop=hop, children=targets + (stub_claims(context, hop, body.source) if body.handwritten else ()))
+    inside = targets + (stub_claims(context, hop, body.source) if body.handwritten else ())
+    return Claim(hop=hop, children=inside, is_unnamed=not body.is_named)
 
 
 def _targets(context: Context, kernel: Hop, registration: Registration) -> Iterator[Claim]:

@@ -41,7 +41,7 @@ from ptexplore.model.reasons import (
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
 from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
-from ptexplore.resolve.dispatch.kernel_bodies import is_from_python, is_nameless, is_of_others, registration_of
+from ptexplore.resolve.dispatch.kernel_bodies import is_from_python, is_of_others, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import (
@@ -458,7 +458,7 @@ def _of_python(kernel: Claim, step: TableLookup, held: Sequence[Claim]) -> Claim
 
     Source: PythonKernelHolder of torch/csrc/utils/python_dispatch.cpp. Everything before that function is C++.
     """
-    if step.registration is not None or not is_nameless(kernel.hop.name) or not is_from_python(step.entry):
+    if step.registration is not None or not kernel.is_unnamed or not is_from_python(step.entry):
         return kernel
     first = next((claim for claim in held if claim.event.type == "frame"), None)
     if first is None or first.event.file is None or first.event.line is None:
@@ -466,7 +466,8 @@ def _of_python(kernel: Claim, step: TableLookup, held: Sequence[Claim]) -> Claim
     name = first.event.qualname or first.event.function or kernel.hop.name
     is_torchs = first.hop.source.layer is not None
     source = first.hop.source if is_torchs else of_yours(first.event.file, first.event.line)
-    return kernel.but(replace(kernel.hop, name=name, source=source, status="observed"), RegisteredByPython(name))
+    hop = replace(kernel.hop, name=name, source=source, status="observed")
+    return replace(kernel.but(hop, RegisteredByPython(name)), is_unnamed=False)
 
 
 def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Claim:

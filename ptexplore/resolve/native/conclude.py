@@ -40,7 +40,7 @@ from ptexplore.model.reasons import (
 from ptexplore.model.trace import CallNotTaken, Dispatch, Hop, walk
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.dispatch import operator_calls as operators
-from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, is_nameless, registration_of
+from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below
 from ptexplore.resolve.native.chain import CALLS, ChainStep, given_frame, given_lambda, python_frame, steps
@@ -509,7 +509,7 @@ class Conclusions:
         entry = context.effective(op, step.key)
         key = Hop(0, "key", step.key, "observed", NOT_YET, hop.phase, hop.thread, op, step.key, evidence=hop.evidence)
         if entry is None:
-            return Claim(key), Claim(replace(key, kind="kernel", name=NAMELESS))
+            return Claim(key), Claim(replace(key, kind="kernel", name=NAMELESS), is_unnamed=True)
         registration = registration_of(context.store, op, step.key, entry)
         key = replace(
             key,
@@ -535,7 +535,7 @@ class Conclusions:
         """Returns the kernel's hop: at its own frame, or inside the boundary into which it was inlined."""
         if step.kernel is None and step.kernel_frame is None:
             step.kernel_frame = self._inside(step.frame, kernel.hop.name)
-        if step.kernel is None and step.kernel_frame is None and is_nameless(kernel.hop.name):
+        if step.kernel is None and step.kernel_frame is None and kernel.is_unnamed:
             python = python_frame(step)
             if python is not None and python.function.code is not None:
                 return self._of_python(kernel, step, python.function.code)

@@ -24,7 +24,6 @@ from ptexplore.view.trace.screen import bound_names
 from ptexplore.view.words import graph as says
 from ptexplore.view.words.trace_remarks import worded
 
-ACCUMULATE = "torch::autograd::AccumulateGrad"
 MOST_ROWS = 80  # rows of a screen
 NAMED = 4  # names in a list
 SHOWN_TEXT = 26  # columns of the code that made a node

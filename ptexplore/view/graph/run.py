@@ -13,7 +13,6 @@ from ptexplore.view.words import graph as says
 
 MOST_RUN_ROWS = 80  # rows of a screen
 MOST_WITH_FORMULAS = 12  # rows; if there are more, formulas are left out
-NONE_RAN = -1  # instead of a node: the start of backward
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,6 @@ FORMULA = "{inputs}: {text}"
 NO_GRAPH = "there is no graph: {result} does not require grad"
 NO_GRADIENT = "no gradient from here: {names}"
 AND_MORE = "{names} and {count:,} more"
-GRAD_ON = "{names}: bound with requires_grad"
 
 WHY: Mapping[GradientReason, str] = {
     "reached": "its gradient will be added to .grad; .grad is None until backward has run",

@@ -19,7 +19,7 @@ from ptexplore.annotations.load import NoteLibrary, load
 from ptexplore.annotations.lock import LockEntry, lock_text, read_lock
 from ptexplore.annotations.marks import kept_marks
 from ptexplore.annotations.topics import kept_topics
-from ptexplore.annotations.trust import forget, may_run, trust, trusted
+from ptexplore.annotations.trust import forget_files, may_run, trust, trusted
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.locations import trust_file
 from tests.unit.annotations.conftest import MakeTree
@@ -195,7 +195,7 @@ def test_trust_is_in_the_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     put(tmp_path, "n/a.md", note("a"))
     again = loaded(tmp_path / "n").tours["a"]
     assert may_run(again, trusted())
-    forget([again])
+    forget_files([again.sha])
     assert not may_run(again, trusted())
     assert may_run(loaded(tmp_path / "n", shipped=True).tours["a"], {})
     for damaged in (b"{", b"[]", b'{"trusted": []}', b"\xff"):
