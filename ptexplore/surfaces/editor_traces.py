@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RUN, DO_NOT_RUN = "Run it", "Do not run it"
 LONGEST = 900  # letters of the question
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # what Python's parser raises for odd texts
 
 
 def expression_at(text: str, first: tuple[int, int], last: tuple[int, int]) -> str | None:
@@ -30,21 +31,25 @@ def expression_at(text: str, first: tuple[int, int], last: tuple[int, int]) -> s
     """
     try:
         module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except _UNREADABLE:
         return None
     lines = text.split("\n")
-    around: list[tuple[int, str]] = []
+    around: list[tuple[tuple[int, int], tuple[int, int], ast.expr]] = []
     for node in ast.walk(module):
         if not isinstance(node, ast.expr) or node.end_lineno is None or node.end_col_offset is None:
             continue
+        if not node.lineno - 1 <= first[0] <= last[0] <= node.end_lineno - 1:
+            continue  # columns are counted only on lines that matter
         begin = (node.lineno - 1, _characters(lines, node.lineno, node.col_offset))
         end = (node.end_lineno - 1, _characters(lines, node.end_lineno, node.end_col_offset))
-        if begin <= first and last <= end:
-            source = ast.get_source_segment(text, node)
-            is_whole = first != last and (begin, end) == (first, last)
-            if source is not None and (is_whole or (first == last and isinstance(node, ast.Call))):
-                around.append((len(source), source))
-    return min(around)[1] if around else None
+        is_whole = first != last and (begin, end) == (first, last)
+        is_around = first == last and begin <= first <= end and isinstance(node, ast.Call)
+        if is_whole or is_around:
+            around.append((end, begin, node))
+    # All of them are around one place, so the shortest begins last and ends first. Only its text is taken: Python reads
+    # the whole file for each.
+    around.sort(key=lambda each: (each[0], tuple(-number for number in each[1])))
+    return ast.get_source_segment(text, around[0][2]) if around else None
 
 
 def _characters(lines: list[str], line: int, offset: int) -> int:
@@ -70,7 +75,7 @@ def to_trace(expression: str, file: str) -> NotYours:
 
     try:
         ast.parse(expression, mode="eval")
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except _UNREADABLE as error:
         hint = "select one whole expression"
         raise PtexploreError("this is not an expression", f"Python cannot read it: {error}", hint, USAGE) from error
     return of_text(expression, file, TraceRequest(native=True))
