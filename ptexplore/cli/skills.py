@@ -31,7 +31,7 @@ def skills(
         why = "the only action is install"
         raise PtexploreError(f"{action} is no action", why, "ptexplore skills install", USAGE)
     named = Path(folder)
-    root = Path() if folder == FOLDER else named  # what is in the current folder may be somebody else's
+    root = Path() if folder == FOLDER else named  # somebody else may have made the current folder
     for page, is_new in install(named, root=root, force=force):
         print(f"{'written' if is_new else 'as it was'}  {Path(folder) / page.name / 'SKILL.md'}")
     return 0

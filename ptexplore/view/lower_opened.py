@@ -184,8 +184,8 @@ def _operators_of(rung: Rung, names: set[str], label: str, opened: RungOperator)
 
 def _reached(rungs: Mapping[RungName, Rung], rung: Rung, operator: RungOperator) -> dict[RungName, set[str]]:
     """Returns the operators above and below one, by rung."""
-    sources: dict[RungLink, list[RungLink]] = {}  # what an operator was made from, and what was made from it.
-    made_from: dict[RungLink, list[RungLink]] = {}
+    sources: dict[RungLink, list[RungLink]] = {}  # the operators that one was made from.
+    made_from: dict[RungLink, list[RungLink]] = {}  # the operators that were made from one.
     for made in rungs.values():
         for known in made.operators:
             link = RungLink(made.name, known.name)
@@ -201,7 +201,7 @@ def _reached(rungs: Mapping[RungName, Rung], rung: Rung, operator: RungOperator)
 
 
 def _behind(start: RungLink, links: Mapping[RungLink, Sequence[RungLink]]) -> set[RungLink]:
-    """Returns an operator, and all others that links lead to from it."""
+    """Returns an operator with all operators behind its links."""
     reached, pending = {start}, [start]
     while pending:
         for link in links.get(pending.pop(), ()):
