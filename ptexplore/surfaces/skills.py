@@ -43,8 +43,8 @@ def _read(file: Path) -> Skill:
 def install(folder: Path, *, root: Path, force: bool = False) -> Iterator[tuple[Skill, bool]]:
     """Copies each page to `folder`/NAME/SKILL.md. Yields it, and whether anything was written.
 
-    `root` is the folder that the user named, or a folder above it. No link below it is followed, since somebody else may
-    have made it. Raises PtexploreError for such a link, and if writing fails. Without `force`, it also raises
+    `root` is the folder that the user named, or a folder above it. No link below it is followed, since somebody else
+    may have made it. Raises PtexploreError for such a link, and if writing fails. Without `force`, it also raises
     PtexploreError if a page there has other text.
     """
     pages = skills()
