@@ -11,6 +11,8 @@ from pathlib import Path
 FAILED = 1
 USAGE = 2
 MISSING = 3  # something needed is missing, stale or does not match
+# What Python's parser raises for a text that is not Python, or that nests too deep for it.
+NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 class PtexploreError(Exception):

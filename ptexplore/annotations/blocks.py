@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 from ptexplore.annotations.names import ID, STOP
 from ptexplore.annotations.records import Anchor, Lab, See, Unreadable, Where
+from ptexplore.errors import NOT_PYTHON
 from ptexplore.model.hop_kinds import HopKind
 from ptexplore.safe_text import unsafe_in
 from ptexplore.source.tree import is_plain
@@ -324,7 +325,7 @@ def _python(field: Field, mode: str) -> str:
     code = field.code()
     try:
         ast.parse(code.strip() if mode == "eval" else code, mode=mode)
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+    except NOT_PYTHON as error:
         kind = "expression" if mode == "eval" else "statement"
         raise Unreadable(field.line, f"this is not a Python {kind}: {getattr(error, 'msg', error)}") from None
     return code

@@ -19,6 +19,7 @@ from ptexplore.annotations.format import LARGEST, LARGEST_FOLDER, decode, front_
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
 from ptexplore.annotations.records import Problem, Unreadable, Where, unread
+from ptexplore.errors import NOT_PYTHON
 from ptexplore.source.tree import is_plain
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ class _Page:
         code = given.code()
         try:
             ast.parse(code, mode="eval")
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except NOT_PYTHON:
             self.problem(given.line, "try: it must be one Python expression")
             return ""
         if len(code) > _LONGEST_TRY or not _AT_A_GLANCE.fullmatch(code):

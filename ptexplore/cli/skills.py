@@ -31,7 +31,7 @@ def skills(
         why = "the only action is install"
         raise PtexploreError(f"{action} is no action", why, "ptexplore skills install", USAGE)
     named = Path(folder)
-    root = Path() if folder == FOLDER else named  # another person may have written the files there
+    root = Path() if folder == FOLDER else named  # somebody else may have made the current folder
     for page, is_new in install(named, root=root, force=force):
         print(f"{'written' if is_new else 'as it was'}  {Path(folder) / page.name / 'SKILL.md'}")
     return 0

@@ -31,7 +31,7 @@ from ptexplore.cli.options import (
     print_json,
     warn,
 )
-from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.errors import NOT_PYTHON, USAGE, PtexploreError
 from ptexplore.safe_text import clean_lines
 from ptexplore.view.notes.tour import (
     Excerpt,
@@ -498,7 +498,7 @@ class TerminalWalk:
             ast.parse(typed.strip(), mode="eval")
             self._tell("running …")
             print_edited(self._console, self._workspace.run_edited_lab(self._walk.tour, lab, typed.strip()))
-        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        except NOT_PYTHON as error:
             self._tell(f"this is not a Python expression: {getattr(error, 'msg', error)}")
         except KeyboardInterrupt:
             self._tell("\nstopped")

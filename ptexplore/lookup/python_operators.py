@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from ptexplore.errors import NOT_PYTHON
 from ptexplore.lookup.operators import Catalogue, operator_spot
 from ptexplore.lookup.trees import Candidate
 from ptexplore.lookup.yaml_names import YamlNames
@@ -46,7 +47,7 @@ def _bound(text: str, path: str) -> Mapping[str, frozenset[str]]:
     """
     try:
         module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return {}
     bound = defaultdict[str, set[str]](set)
     package = path.split("/")[:-1]

@@ -125,8 +125,15 @@ def began(program: Program) -> list[int]:
     return places
 
 
+# Numbers of an order in a saved trace. A text there has at most 256 KiB (saved/document.py), and zlib makes at most a
+# thousand times as much of it.
+_MOST_ORDERED = 1 << 26
+
+
 def _numbers(program: Program) -> Iterator[int]:
     """Yields the row numbers of the order, from 1; 0 marks the end of what Python ran inside a call."""
+    if program.ordered > _MOST_ORDERED:
+        raise ValueError("the order of the calls is too long")
     limit = 4 * program.ordered
     packed = zlib.decompressobj()
     try:

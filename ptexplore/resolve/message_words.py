@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ptexplore.cpp.text import Text
+from ptexplore.errors import NOT_PYTHON
 from ptexplore.model.places import Runtime, SourceRef
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime
@@ -268,7 +269,7 @@ def _in_python(text: str, message: str) -> list[_Statement]:
     """Returns the statements of a Python file with constant texts that are in the message."""
     try:
         module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return []
     return [
         statement

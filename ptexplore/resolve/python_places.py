@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from ptexplore.errors import NOT_PYTHON
 from ptexplore.model.codes import Reason
 from ptexplore.model.operators import Binding
 from ptexplore.model.place_reasons import OfBuiltinClass, OfPackage, TableNamesUndefined
@@ -198,7 +199,7 @@ def _called_functional(source: str) -> str | None:
     """
     try:
         tree = ast.parse(source, mode="eval").body
-    except SyntaxError:  # a long text is cut
+    except NOT_PYTHON:  # a long text is cut
         return None
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Attribute):
         return None

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ptexplore.errors import NOT_PYTHON
 from ptexplore.source.tree import SourceTree
 
 # The files with such calls. For each name, the first file counts.
@@ -50,7 +51,7 @@ def doc_lines(tree: SourceTree) -> dict[str, DocLine]:
             continue
         try:
             module = ast.parse(file.text)
-        except (SyntaxError, ValueError):
+        except NOT_PYTHON:
             continue
         package = path.removesuffix(".py").replace("/", ".")
         for name, text, line, is_function in _docstrings(module):

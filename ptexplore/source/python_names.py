@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ptexplore.errors import NOT_PYTHON
 from ptexplore.source.tree import SourceTree
 
 # Common short forms of these modules. Any other name is also looked up in torch ("optim.SGD", "Tensor.backward").
@@ -117,7 +118,7 @@ class PythonLookup:
             text = self._tree.read(path) if path is not None else None
             try:
                 self._bodies[module] = ast.parse(text.text).body if text is not None else []
-            except (SyntaxError, ValueError, RecursionError):
+            except NOT_PYTHON:
                 self._bodies[module] = []
         return self._bodies[module]
 

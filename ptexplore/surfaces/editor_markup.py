@@ -1,7 +1,7 @@
 """Text for an editor that reads it as markup: no link is made, and nothing of it can hide.
 
-A hover is Markdown. A message is plain text by the protocol, but editors read markup in it. VS Code makes a link of
-`[label](command:NAME)`, and shows only the label (src/vs/base/common/linkedText.ts). JetBrains' notifications are HTML.
+A hover is Markdown. A message is plain text by the protocol, but some editors read markup in it. VS Code makes a link
+of `[label](command:NAME)`, and shows only the label (src/vs/base/common/linkedText.ts). Others may read HTML.
 """
 
 from __future__ import annotations

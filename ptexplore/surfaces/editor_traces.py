@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.errors import NOT_PYTHON, USAGE, PtexploreError
 from ptexplore.safe_text import clean_lines, revealed
 from ptexplore.surfaces.editor_markup import message_text
 from ptexplore.view.words.editor import editor_remark
@@ -30,21 +30,35 @@ def expression_at(text: str, first: tuple[int, int], last: tuple[int, int]) -> s
     """
     try:
         module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return None
     lines = text.split("\n")
-    around: list[tuple[int, str]] = []
+    around: list[tuple[tuple[int, int], tuple[int, int]]] = []
     for node in ast.walk(module):
         if not isinstance(node, ast.expr) or node.end_lineno is None or node.end_col_offset is None:
             continue
+        if not node.lineno - 1 <= first[0] <= last[0] <= node.end_lineno - 1:
+            continue  # columns are counted only on lines that matter
         begin = (node.lineno - 1, _characters(lines, node.lineno, node.col_offset))
         end = (node.end_lineno - 1, _characters(lines, node.end_lineno, node.end_col_offset))
-        if begin <= first and last <= end:
-            source = ast.get_source_segment(text, node)
-            is_whole = first != last and (begin, end) == (first, last)
-            if source is not None and (is_whole or (first == last and isinstance(node, ast.Call))):
-                around.append((len(source), source))
-    return min(around)[1] if around else None
+        is_whole = first != last and (begin, end) == (first, last)
+        is_around = first == last and begin <= first <= end and isinstance(node, ast.Call)
+        if is_whole or is_around:
+            around.append((begin, end))
+    if not around:
+        return None
+    # All of them are around one place, so the shortest begins last and ends first. `ast.get_source_segment` reads the
+    # whole file for each of them, letter by letter.
+    begin, end = max(around, key=lambda each: (each[0], (-each[1][0], -each[1][1])))
+    return _between(lines, begin, end)
+
+
+def _between(lines: list[str], begin: tuple[int, int], end: tuple[int, int]) -> str:
+    """Returns the text from one place up to another one."""
+    (first, at), (last, to) = begin, end
+    if first == last:
+        return lines[first][at:to]
+    return "\n".join((lines[first][at:], *lines[first + 1 : last], lines[last][:to]))
 
 
 def _characters(lines: list[str], line: int, offset: int) -> int:
@@ -70,7 +84,7 @@ def to_trace(expression: str, file: str) -> NotYours:
 
     try:
         ast.parse(expression, mode="eval")
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except NOT_PYTHON as error:
         hint = "select one whole expression"
         raise PtexploreError("this is not an expression", f"Python cannot read it: {error}", hint, USAGE) from error
     return of_text(expression, file, TraceRequest(native=True))

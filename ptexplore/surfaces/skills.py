@@ -43,9 +43,9 @@ def _read(file: Path) -> Skill:
 def install(folder: Path, *, root: Path, force: bool = False) -> Iterator[tuple[Skill, bool]]:
     """Copies each page to `folder`/NAME/SKILL.md. Yields it, and whether anything was written.
 
-    `root` is what the user named: the folder, or a folder above it. No link below it is followed, since the files there
-    may be somebody else's. Raises PtexploreError for such a link, and if a page there has other text, unless `force` is
-    set; also if writing fails.
+    `root` is the folder that the user named, or a folder above it. No link below it is followed, since somebody else
+    may have made it. Raises PtexploreError for such a link, and if writing fails. Without `force`, it also raises
+    PtexploreError if a page there has other text.
     """
     pages = skills()
     files = [folder / page.name / FILE for page in pages]

@@ -185,8 +185,8 @@ def _operators_of(rung: Rung, names: set[str], label: str, opened: RungOperator)
 
 def _reached(rungs: Mapping[RungName, Rung], rung: Rung, operator: RungOperator) -> dict[RungName, set[str]]:
     """Returns the operators above and below one, by rung."""
-    sources: dict[RungLink, list[RungLink]] = {}  # by operator: the operators of the rung above, and of the rung below.
-    made_from: dict[RungLink, list[RungLink]] = {}
+    sources: dict[RungLink, list[RungLink]] = {}  # the operators that one was made from.
+    made_from: dict[RungLink, list[RungLink]] = {}  # the operators that were made from one.
     for made in rungs.values():
         for known in made.operators:
             link = RungLink(made.name, known.name)
@@ -202,7 +202,7 @@ def _reached(rungs: Mapping[RungName, Rung], rung: Rung, operator: RungOperator)
 
 
 def _behind(start: RungLink, links: Mapping[RungLink, Sequence[RungLink]]) -> set[RungLink]:
-    """Returns an operator, and all operators that links lead to."""
+    """Returns an operator with all operators behind its links."""
     reached, pending = {start}, [start]
     while pending:
         for link in links.get(pending.pop(), ()):

@@ -376,10 +376,10 @@ def lower_run(drawn: random.Random, folder: Path) -> None:
     from ptexplore.view.documents.lowering import lower_document
     from ptexplore.view.lower_opened import followed_page, rungs_page
     from ptexplore.view.lower_page import lower_page
-    from ptexplore.workspace.saved_lowers import load_lower
+    from ptexplore.workspace.saved_lowers import LOWERS
 
     (folder / "x.lower").write_bytes(_changed_run(drawn, _text("lower", _lower_run)))
-    report = load_lower(str(folder / "x.lower"))
+    report = LOWERS.load(str(folder / "x.lower"))
     _check_safe(_drawn_page(lower_page(report)) + _json_of(lower_document(report)))
     if drawn.random() < 0.3:
         _site_page(Lowers, report, folder)

@@ -339,3 +339,24 @@ def test_links_to_source_are_built_in_one_place() -> None:
     assert PACKAGE / "source/permalink.py" in hosts
     built = {name_of(path) for path in MODULES if re.search(r"/blob/", path.read_text(encoding="utf-8"))}
     assert built <= {"ptexplore/source/permalink.py", "ptexplore/cli/html.py"}, built
+
+
+def test_text_that_python_cannot_read_ends_nothing() -> None:
+    """Python's parser raises four kinds of errors. A text of others must not reach it without all of them caught."""
+    own = {PACKAGE / "surfaces/notebook.py"}  # it parses the cell that you run
+    bare = []
+    for path in set(MODULES) - set(PROBES) - own:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        caught = {
+            id(inner)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Try)
+            and any(handler.type is not None and "NOT_PYTHON" in ast.unparse(handler.type) for handler in node.handlers)
+            for statement in node.body
+            for inner in ast.walk(statement)
+        }
+        calls = [
+            node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "ast.parse"
+        ]
+        bare += [f"{name_of(path)}:{call.lineno}" for call in calls if id(call) not in caught]
+    assert not bare

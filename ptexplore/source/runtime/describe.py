@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.errors import MISSING, NOT_PYTHON, USAGE, PtexploreError
 from ptexplore.locations import cache_root
 from ptexplore.model.places import Runtime
 from ptexplore.source.runtime.generated import build_folder_of
@@ -121,7 +121,7 @@ def _version_facts(torch_dir: Path, python: str) -> dict[str, str | None]:
     file = torch_dir / "version.py"
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, SyntaxError) as error:
+    except (OSError, *NOT_PYTHON) as error:
         why = f"{file}: {_words(error)}; is it a folder named torch that is not PyTorch?"
         raise _no_torch("this torch cannot be identified", why, python) from error
     facts: dict[str, str | None] = {"__version__": None, "git_version": None}

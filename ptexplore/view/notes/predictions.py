@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ptexplore.annotations.records import Lab
+from ptexplore.errors import NOT_PYTHON
 from ptexplore.view.line import Tone
 from ptexplore.view.notes.labs import LabResult
 
@@ -128,7 +129,7 @@ def differing(text: str, other: str) -> Iterator[Span]:
     """
     try:
         parsed = ast.parse(text, mode="eval").body, ast.parse(other, mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    except NOT_PYTHON:
         return
     pending: list[tuple[ast.expr, ast.expr]] = [parsed]
     while pending:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from ptexplore.errors import NOT_PYTHON
 from ptexplore.facts.layouts import JOINED
 from ptexplore.model.tensor_facts import TensorFact, ViewRefused
 from ptexplore.model.tensor_layouts import MemoryBlock, PlacedTensor, SeenTensor, TensorLayouts
@@ -162,7 +163,7 @@ def called(name: str, method: str) -> str:
         return WRITE.format(name)
     try:
         tree = ast.parse(name, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a shortened text
+    except NOT_PYTHON:  # a shortened text
         return f"{name}.{method}"
     is_primary = isinstance(tree, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
     return f"{name}.{method}" if is_primary else f"({name}).{method}"

@@ -22,6 +22,7 @@ from ptexplore.model.operators import KernelRef
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.place_reasons import OutsideTorch, SharedCode
 from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.program_order import began
 from ptexplore.model.reasons import (
     ArgumentSets,
     BackwardFrom,
@@ -941,3 +942,12 @@ def test_of_format_3_a_file_outside_of_torch_and_a_marked_range_are_no_sentences
     trace = read(made)
     assert [hop.source.outside for hop in trace.hops] == ["<--setup 1>", ""]
     assert [MarksRange() in hop.why for hop in trace.hops] == [False, True]
+
+
+@pytest.mark.parametrize("ordered", [2**26 + 1, 2**62, 2**63, 10**19])
+def test_an_order_without_end_is_not_read(ordered: int) -> None:
+    document = json.loads(gzip.decompress((SAVED / "format5-program.json.gz").read_bytes()))
+    document["program"]["ordered"] = ordered
+    trace, _ = trace_from_json(json.dumps(document).encode(), "x")
+    assert trace.program is not None
+    assert began(trace.program) == list(range(len(trace.program.calls)))

@@ -7,6 +7,7 @@ import pytest
 from ptexplore.errors import PtexploreError
 from ptexplore.surfaces.editor_traces import LONGEST, expression_at, question, to_trace, traced
 from ptexplore.workspace.workspace import Workspace
+from tests.hanging import ends
 
 TEXT = 's = "ü😀"; y = torch.add(a, torch.exp(b))\nif y:\n    z = y + 1\n'
 
@@ -30,6 +31,14 @@ def test_the_expression_at_a_place(selected: tuple[tuple[int, int], tuple[int, i
 def test_a_text_that_is_not_python_has_no_expression() -> None:
     assert expression_at("torch.add(a,", (0, 3), (0, 3)) is None
     assert expression_at("(" * 10_000, (0, 3), (0, 3)) is None
+    assert expression_at("-" * 100_000 + "1", (0, 3), (0, 3)) is None
+
+
+@pytest.mark.parametrize("code, expression", [("a" + ".b()" * 900, "a.b()"), ("+".join(["f(a)"] * 900), "f(a)")])
+def test_a_long_expression_in_a_long_file_is_read_once(code: str, expression: str) -> None:
+    """Before, the file was read once for each expression around the cursor: 42 s."""
+    with ends(10.0):
+        assert expression_at(f"x = {code}\n" + f"#{'y' * 70}\n" * 5_000, (0, 5), (0, 5)) == expression
 
 
 def test_nothing_of_the_code_is_hidden() -> None:
@@ -47,7 +56,7 @@ def test_a_long_expression_is_not_asked_about() -> None:
         question(to_trace(f"f('{'a' * LONGEST}')", "/a/b.py"))
 
 
-@pytest.mark.parametrize("code", ["import os", "x = 1", "a; b", "f(", ""])
+@pytest.mark.parametrize("code", ["import os", "x = 1", "a; b", "f(", "", "-" * 100_000 + "1"])
 def test_what_is_no_expression_is_refused(code: str) -> None:
     with pytest.raises(PtexploreError, match="not an expression"):
         to_trace(code, "/a/b.py")
