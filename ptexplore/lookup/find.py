@@ -19,7 +19,7 @@ from ptexplore.lookup.query import ReadQuery, read_query, with_root_spelled
 from ptexplore.lookup.query_length import check_length
 from ptexplore.lookup.ranking import HitSort, Ranking, Rated, is_slip_likely, ranked
 from ptexplore.lookup.text_lines import WORD, matching_lines
-from ptexplore.lookup.trees import Candidate, IndexedTree, atlas_candidates, atlas_methods, nearest_names
+from ptexplore.lookup.trees import Candidate, IndexedTree, Spot, atlas_candidates, atlas_methods, nearest_names
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.remarks import (
     AnswerRemark,
@@ -125,13 +125,23 @@ def _defined(answer: FindView, trees: Sequence[IndexedTree]) -> FindView:
 
 
 def _with_best(answer: FindView, best: tuple[Candidate, ...]) -> FindView:
-    """Returns the answer with these best results. Each that no group has comes first in the group of its sort."""
+    """Returns the answer with these best results.
+
+    A group's own form of a result is taken, with its places in other trees. A new result that no group has comes first
+    in the group of its sort.
+    """
+    own = {_thing(hit): hit for group in answer.groups for hit in group.hits}
+    best = tuple(own.get(_thing(hit), hit) for hit in best)
     groups = {group.sort: group for group in answer.groups}
-    for hit in _others([hit for group in answer.groups for hit in group.hits], best):
+    for hit in _others([*own.values(), *answer.best], best):
         sort: HitSort = "operator" if hit.kind == "operator" else "symbol" if hit.tree >= 0 else "atlas"
         group = groups.get(sort, HitGroup(sort, ()))
         groups[sort] = replace(group, hits=(hit, *group.hits))
     return replace(answer, best=best, groups=tuple(groups.values()))
+
+
+def _thing(hit: Candidate) -> tuple[str, str, str, Spot]:
+    return hit.kind, hit.name, hit.detail, hit.spot
 
 
 def _with_kernels(
@@ -146,15 +156,15 @@ def _with_kernels(
     runs = kernels_of(trees, catalogue, asked)
     if runs and answer.best[0].kind == "operator":
         runs = [answer.best[0], *runs[1:]]
-    elif runs and answer.best[0].stop:  # it explains the operator
+    elif runs and (answer.best[0].stop or asked.dotted):  # a page about the operator, or its name in Python
         runs = [answer.best[0], *runs]
     return _with_best(answer, (*runs, *_others(runs, answer.best))[:BEST]) if runs else answer
 
 
 def _others(first: Sequence[Candidate], hits: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Returns the results that are not among the first."""
-    known = {(hit.kind, hit.name, hit.detail, hit.spot) for hit in first}
-    return tuple(hit for hit in hits if (hit.kind, hit.name, hit.detail, hit.spot) not in known)
+    known = set(map(_thing, first))
+    return tuple(hit for hit in hits if _thing(hit) not in known)
 
 
 def _respelled(

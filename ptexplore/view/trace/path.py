@@ -10,7 +10,6 @@ import heapq
 import itertools
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
@@ -64,6 +63,7 @@ ALONE = 9  # rows for an expression that calls one operator
 FEWER = 24  # rows beside the text about an error
 MOST = 37  # rows otherwise: with the text above and below, they fit a screen
 OUTLINE = 0.7  # of the rows: so much may show the order of the calls before the costliest rows are opened
+NO_RESHAPES = (0,) * len(layouts.RESHAPE)
 LINE = 46  # characters of a row's text, so that it stays on one line
 FEW = 8  # rows: with no more room than this, a row with many rows inside stays closed
 SETS_UP = "_functional::set_output_"  # of a function that makes a new result (torchgen/dest/register_dispatch_key.py)
@@ -530,6 +530,8 @@ class _Inside:
     has_yours: bool  # a Python function of yours ran
     has_library: bool  # a linked library reported a call
     copies: tuple[CopyRef, ...] = ()  # the first copies of more than one element
+    is_copied: bool = False  # an operator ran that copies data, or that writes a new tensor
+    reshapes: tuple[int, ...] = NO_RESHAPES  # the calls of each operator that reshapes
 
 
 class _Steps:
@@ -583,11 +585,18 @@ class _Steps:
         has_library = any(part.has_library for part in inside)
         is_busy = any(part.is_busy for part in inside)
         copies = tuple(itertools.islice((copy for part in inside for copy in part.copies), MOST_COPIES))
-        within = _Inside(operators, call, count, is_busy, has_yours, has_library, copies)
+        is_copied = any(part.is_copied for part in inside)
+        reshapes = tuple(map(sum, zip(*(part.reshapes for part in inside), strict=True))) or NO_RESHAPES
+        within = _Inside(operators, call, count, is_busy, has_yours, has_library, copies, is_copied, reshapes)
         self.inside[hop.id] = within
         if hop.kind == "op":
             copies = (hop.copy,) if hop.copy is not None and elements(hop.copy) > 1 else copies
-            return replace(within, operators=operators + hop.calls, call=hop, count=1, is_busy=True, copies=copies)
+            name = without_overload(hop)
+            return replace(
+                within, operators=operators + hop.calls, call=hop, count=1, is_busy=True, copies=copies,
+                is_copied=is_copied or name in layouts.COPYING or name in layouts.WRITES,
+                reshapes=tuple(n + hop.calls * (name == one) for n, one in zip(reshapes, layouts.RESHAPE, strict=True)),
+            )  # fmt: skip
         is_busy = within.is_busy or hop.kind in ("node", "launch")
         has_library = has_library or hop.library is not None
         return replace(within, is_busy=is_busy, has_yours=has_yours or is_yours(hop), has_library=has_library)
@@ -951,16 +960,16 @@ class _Steps:
             is_inside = around.op is not None and without_overload(around.op) in layouts.WRITES
             writes = not any(call.kind == "key" and call.name in layouts.WITHOUT_DATA for call in walk(hop.children))
             return () if is_inside or not writes else (of_new_tensor(hop, layouts.WRITES[name]),)
-        inner = Counter[str]()
-        for call in walk(hop.children):
-            inner[without_overload(call)] += call.calls if call.kind == "op" else 0
-        if any(inner[copying] for copying in (*layouts.COPYING, *layouts.WRITES)):
+        within = self.inside[hop.id]
+        if within.is_copied:
             return ()
         if name in layouts.MAY_COPY:
             return (says.CopiesNothing(),)
         if around.op is not None:
             return ()
-        views = [(view.removeprefix("aten::"), inner[view]) for view in layouts.RESHAPE if inner[view]]
+        views = [
+            (view.removeprefix("aten::"), n) for view, n in zip(layouts.RESHAPE, within.reshapes, strict=True) if n
+        ]
         named = tuple(f"{view} ×{count}" if count > 1 else view for view, count in views)
         return (says.ViewsInside(operators=named),) if named else ()
 

@@ -411,7 +411,7 @@ def test_a_kernel_has_one_name_however_it_is_known_to_be_one() -> None:
     assert told.get(11, told[9]) == told[9] == "copy_kernel"
     dear = [an_operator(20 * n, f"aten::op{n}", instructions=200_000) for n in range(2, 60)]  # they fill the screen
     (row,) = [row for row in view(a_trace(small, *dear), Options(view="path")).table if row.name == "aten::cat"]
-    assert row.what == "operator; runs copy_kernel"
+    assert row.what == "operator; writes a new tensor; runs copy_kernel"
 
 
 def closed(number: int, query: bool, cost: int) -> Hop:
