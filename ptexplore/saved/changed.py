@@ -22,9 +22,10 @@ Facts = TypeVar("Facts", bound=SessionFacts)
 
 def with_places(record: Held, change: Callable[[SourceRef], SourceRef]) -> Held:
     """Returns a record with every place in it changed, and their candidates. If none changes, the same record."""
-    changes = place_changes(record, change)
-    if changes:
-        record = with_fields(record, changes)
+    if not isinstance(record, SourceRef) or record.candidates:
+        changes = place_changes(record, change)
+        if changes:
+            record = with_fields(record, changes)
     return cast("Held", change(record)) if isinstance(record, SourceRef) else record
 
 
@@ -63,12 +64,14 @@ def _positional(kind: Hashable) -> tuple[str, ...] | None:
 
 @cache
 def parts_of(kind: Hashable) -> tuple[str, ...]:
-    """Returns the fields of a record that hold records. So places in a new field are changed, too."""
-    return tuple(name for name, hint in get_type_hints(kind).items() if _holds_record(hint))
+    """Returns the fields of a record in which a place can be. So places in a new field are changed, too."""
+    return tuple(name for name, hint in get_type_hints(kind).items() if _holds_place(hint))
 
 
-def _holds_record(hint: Any) -> bool:
-    return is_dataclass(hint) or any(map(_holds_record, get_args(hint)))
+def _holds_place(hint: Any) -> bool:
+    if hint is SourceRef:
+        return True
+    return bool(parts_of(cast("Hashable", hint))) if is_dataclass(hint) else any(map(_holds_place, get_args(hint)))
 
 
 def paths_with(program: Program, change: Callable[[SourceRef], SourceRef]) -> Program:

@@ -25,6 +25,7 @@ def said(*hops: Hop, has_row: bool = True) -> dict[int, str]:
     return {number: described(told) for number, told in choices(hops, lambda _: has_row).items()}
 
 
+@pytest.mark.words
 def test_attention_names_the_first_check_that_refused_the_faster_code() -> None:
     asked = (
         call(2, "sdp::check_runtime_disabled_flash", True),
@@ -36,16 +37,19 @@ def test_attention_names_the_first_check_that_refused_the_faster_code() -> None:
     assert told == {1: f"chooses math; not flash_attention: check_attn_mask_shape() false, {means}"}
 
 
+@pytest.mark.words
 def test_attention_that_is_fused_was_refused_nothing() -> None:
     assert said(call(1, SDP, 1, call(2, "sdp::check_for_dropout", True))) == {1: "chooses flash_attention"}
 
 
+@pytest.mark.words
 def test_checks_without_an_answer_say_nothing() -> None:
     assert said(call(1, SDP, 0, call(2, "sdp::check_for_dropout"))) == {1: "chooses math"}
     assert said(call(1, SDP, None)) == {1: "chooses the code that computes; no answer seen"}
     assert said(call(9, "f", None, call(1, "at::native::use_mkldnn_matmul"))) == {}
 
 
+@pytest.mark.words
 def test_a_convolution_says_what_it_chose_and_what_refused() -> None:
     params = "at::native::ConvParams::"
     asked = (call(2, f"{params}use_cudnn", False), call(3, f"{params}use_mkldnn", False, call(4, ENABLED, True)))
@@ -60,6 +64,7 @@ def test_a_convolution_says_what_it_chose_and_what_refused() -> None:
     assert said(call(1, CONVOLUTION, 8, taken)) == {1: "chooses Mkldnn"}
 
 
+@pytest.mark.words
 def test_a_product_says_on_the_row_that_asks_whether_onednn_takes_it() -> None:
     check = "at::native::use_mkldnn_matmul"
     assert said(call(1, "at::native::addmm_impl_cpu_", None, call(2, check, True))) == {
@@ -79,6 +84,7 @@ def test_a_product_says_on_the_row_that_asks_whether_onednn_takes_it() -> None:
     ("value", "words"),
     [(0, "no fast set-up"), (1, "fast set-up: contiguous"), (3, "fast set-up: non_overlapping_dense")],
 )
+@pytest.mark.words
 def test_an_iterator_says_which_fast_set_up_it_took(value: int, words: str) -> None:
     kind = call(3, "at::TensorIteratorBase::compute_fast_setup_type", value)
     fast = call(2, "at::TensorIteratorBase::fast_set_up", value > 0, kind)
@@ -94,6 +100,7 @@ def python(number: int, name: str, variables: dict[str, str], *inside: Hop) -> H
     return Hop(number, "python", name, "observed", NOWHERE, python=told, children=inside)
 
 
+@pytest.mark.words
 def test_a_module_says_why_it_took_no_fast_path() -> None:
     assert said(python(1, "forward", {"why_not_fast_path": "self.num_heads is not even"})) == {
         1: "no fast path: self.num_heads is not even"
@@ -111,6 +118,7 @@ def test_a_module_says_why_it_took_no_fast_path() -> None:
         ({"fused": "False", "foreach": "False", "differentiable": "True"}, "one parameter at a time: differentiable"),
     ],
 )  # fmt: skip
+@pytest.mark.words
 def test_an_optimizer_says_how_it_updates_parameters(variables: dict[str, str], words: str) -> None:
     asked = python(2, "_default_to_fused_or_foreach", variables)
     assert said(python(1, "adam", {}, asked)) == {1: words}

@@ -112,10 +112,12 @@ def test_only_a_second_backward_says_that_its_reason_is_unknown() -> None:
         (FailedCheck("0/0", "", "length", "len(G['seen'])", None, "1", "3"), "len(global seen) was 1, now 3"),
     ],
 )
+@pytest.mark.words
 def test_a_failed_guard_is_named_in_words(check: FailedCheck, words: str) -> None:
     assert check_words(check).endswith(words)
 
 
+@pytest.mark.words
 def test_the_value_that_is_new_comes_before_a_value_that_was_compiled_for() -> None:
     """A list grows, and the gradient is in turns needed and not needed: the list is the reason."""
 

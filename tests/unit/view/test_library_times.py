@@ -26,6 +26,7 @@ def an_operator(*inside: Hop, **more: object) -> Hop:
     return Hop(1, "op", "aten::conv2d", "observed", NOWHERE, children=inside, **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.words
 def test_of_several_calls_the_longest_is_named_with_its_time() -> None:
     call = an_operator(
         entered(2, "reorder", 1_000), entered(3, "convolution", 58_000_000), entered(4, "reorder", 2_000)
@@ -33,6 +34,7 @@ def test_of_several_calls_the_longest_is_named_with_its_time() -> None:
     assert described(_in_libraries([call])) == "oneDNN: convolution 8x8 by jit:avx2, 58 ms +2"
 
 
+@pytest.mark.words
 def test_where_stepping_was_cut_the_report_of_a_fork_counts() -> None:
     reports = (
         LibraryTold("oneDNN", "reorder", "4x4", "jit:uni", 2, 3_000),
@@ -42,6 +44,7 @@ def test_where_stepping_was_cut_the_report_of_a_fork_counts() -> None:
     assert described(_in_libraries([call])) == "MKL: SGEMM transa=N transb=N m=3 n=4 k=5, 200 us +2"
 
 
+@pytest.mark.words
 def test_a_report_has_no_time_in_its_sentence() -> None:
     """So the sentence is the same in each run."""
     assert sentence(LibraryTold("MKL", "SGEMM", "3,3,3", took=200_000)) == "MKL's SGEMM (3,3,3)"

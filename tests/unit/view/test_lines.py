@@ -158,6 +158,7 @@ def test_two_files_with_one_name_stay_apart() -> None:
         assert (second.name, second.cells[0]) == ("   30  in load", "10 ms")
 
 
+@pytest.mark.words
 def test_lines_that_cost_little_are_folded() -> None:
     many = tuple(
         CallPath("builtin", "torch.relu", 1, 1_000, parent=1, line=100 + number, table="t", method="relu")
@@ -207,6 +208,7 @@ def test_a_line_that_lets_torch_compile_is_a_bound() -> None:
     assert not figures_of(made, is_mine).figures[LinePlace(MINE, 30)].of_whole.is_bound
 
 
+@pytest.mark.words
 def test_a_line_names_its_reads_of_values_and_its_copies() -> None:
     """Also the methods that a package calls for the line, and `tolist`, which calls no operator on the CPU."""
     made = program()

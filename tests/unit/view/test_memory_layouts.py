@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ptexplore.model.trace import CopyRef, TensorRef
 from ptexplore.view.trace.memory_layouts import copied
 from ptexplore.view.words.details import described
@@ -13,6 +15,7 @@ def tensor(strides: tuple[int, ...]) -> TensorRef:
     return TensorRef("self", "float32", "cpu", (2, 3, 4, 5), strides)
 
 
+@pytest.mark.words
 def test_a_copy_says_which_format_is_lost_or_made() -> None:
     assert copied(CopyRef(tensor(NHWC), tensor(NCHW))).formats == ("channels_last", "contiguous")
     assert copied(CopyRef(tensor(NCHW), tensor(NHWC))).formats == ("contiguous", "channels_last")

@@ -80,6 +80,7 @@ def test_the_largest_rows_are_kept_whatever_they_are_in() -> None:
     ]
 
 
+@pytest.mark.words
 def test_what_does_not_fit_is_one_row_with_its_sums() -> None:
     small = [part(f"s{n}", 20, own=[operator("relu", 9)]) for n in range(30)]
     root = part("all", 1_000, part("large", 300, own=[operator("mm", 290)]), *small)
@@ -88,12 +89,14 @@ def test_what_does_not_fit_is_one_row_with_its_sums() -> None:
     assert (rows[2].share, rows[2].cells[0], rows[2].cells[3]) == (0.7, "0.7 us", "30")
 
 
+@pytest.mark.words
 def test_a_row_is_not_replaced_by_a_row_about_it() -> None:
     root = part("all", 999, *(part(f"p{n}", 333, own=[operator("mm", 300)]) for n in range(3)))
     assert [row.name for row in rows_of(root, 4)] == ["all", "p0", "p1", "p2"]
     assert [row.name for row in rows_of(root, 3)] == ["all", "p0", "2 more rows"]
 
 
+@pytest.mark.words
 def test_a_small_rest_is_among_what_does_not_fit() -> None:
     parts = [part(f"p{n}", 100 - n, own=[operator("mm", 90)]) for n in range(9)]
     root = part("all", sum(each.cost for each in parts) + 5, *parts)
@@ -101,6 +104,7 @@ def test_a_small_rest_is_among_what_does_not_fit() -> None:
     assert names == ["all", "p0", "p1", "p2", "p3", "6 more rows"]
 
 
+@pytest.mark.words
 def test_rows_of_an_opened_part_are_all_its_operators_and_add_up_to_it() -> None:
     step = part("Adam.step", 900, own=[operator(f"o{n}", 80 - n) for n in range(10)], kind="optimizer")
     rows = rows_of(step, 7, opened=True)
@@ -110,6 +114,7 @@ def test_rows_of_an_opened_part_are_all_its_operators_and_add_up_to_it() -> None
     assert sum(row.share or 0 for row in rows[1:]) == pytest.approx(1)
 
 
+@pytest.mark.words
 def test_other_threads_are_in_no_rows_sum() -> None:
     threads = [part(f"thread {n}", 400, own=[operator("mm", 390)], kind="thread") for n in range(3)]
     root = part("all", 1_000, part("a", 500, own=[operator("mm", 500)]), part("b", 100), part("c", 100), *threads)

@@ -248,6 +248,7 @@ def test_the_wrapper_of_a_decorated_forward_has_no_row_of_its_own() -> None:
     assert names[:5] == [(0, "net.py"), (1, "Net"), (2, "log"), (2, "linear"), (2, "helper")]
 
 
+@pytest.mark.words
 def test_a_step_is_apart_from_the_closure_that_it_called() -> None:
     paths = (
         CallPath("program", "program", 1, 10_000),
@@ -261,6 +262,7 @@ def test_a_step_is_apart_from_the_closure_that_it_called() -> None:
     assert own.cells[0] == "3.0 us"
 
 
+@pytest.mark.words
 def test_functions_of_training_loops_have_rows() -> None:
     files = {
         "clip_grad_norm_": ("torch/nn/utils/clip_grad.py", None),
@@ -297,6 +299,7 @@ def shown(
     return view(trace, Options(view="modules", **options))  # type: ignore[arg-type]
 
 
+@pytest.mark.words
 def test_findings_are_what_costs_a_hundredth_of_the_run_each_with_your_line() -> None:
     paths = (
         CallPath("program", "program", 1, 100_000),
@@ -354,6 +357,7 @@ def test_a_finding_is_without_what_the_profiler_added_or_a_bound_without_a_share
     ]
 
 
+@pytest.mark.words
 def test_opening_a_name_shows_the_costliest_part_and_names_the_others() -> None:
     paths = (
         CallPath("program", "program", 1, 10_000),
@@ -402,6 +406,7 @@ def test_rounds_of_a_pattern_are_one_row_for_each_of_its_modules() -> None:
     ]
 
 
+@pytest.mark.words
 def test_a_second_pass_over_the_same_modules_refers_to_the_first() -> None:
     users = [CallPath("program", "program", 1, 20_000)]
     users.append(CallPath("user", "evaluate", 1, 5_000, parent=0, source=PLACE, file="net.py", first=1))

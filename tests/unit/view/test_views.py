@@ -961,6 +961,7 @@ def test_the_legends_of_parts_explain_every_column() -> None:
     assert {heading for heading, _words in OF_COST.values()} <= (OF_EXPRESSIONS | in_expressions()).keys()
 
 
+@pytest.mark.words
 def test_verbose_adds_key_sets_numbers_and_words_of_precision() -> None:
     trace, session = saved(FILES[0])
     brief, verbose = (drawn(view(trace, Options(verbose=v), session), 120) for v in (False, True))
