@@ -529,8 +529,8 @@ class _Inside:
     is_busy: bool  # an operator or a node ran, or something was launched
     has_yours: bool  # a Python function of yours ran
     has_library: bool  # a linked library reported a call
-    copies: tuple[CopyRef, ...] = ()  # the first copies of more than one element
-    is_copied: bool = False  # an operator ran that copies data, or that writes a new tensor
+    copies: tuple[CopyRef, ...] = ()  # the first copies of more than one element.
+    is_copied: bool = False  # an operator ran that copies data, or that writes a new tensor.
     reshapes: tuple[int, ...] = NO_RESHAPES  # the calls of each operator that reshapes
 
 

@@ -26,7 +26,7 @@ from ptexplore.view.trace.program_parts import calls_python, kernels, operator_k
 ROWS = 84  # a program's first screen has a hundred lines, with the text around the table
 TWICE = "twice"  # the kind of finding which says that a second run did the same
 WAITED = 0.2  # from this share of a run on, the waiting time is shown
-NOTABLE = 0.1  # the smallest part of a run that may be too long for it to be said
+NOTABLE = 0.1  # the smallest part of a run that may be too long for it to be said.
 KERNELS = 3  # kernels that the line about a device names
 MORE_BUDGET: Mapping[TracedName, str] = {"script": "--native-budget N", "block": "record(native_budget=N)"}
 
