@@ -260,7 +260,7 @@ def print_marks(console: Console, marks: Sequence[Mark], title: str) -> None:
 def folded(console: Console, text: Text, first: str = "", further: str = "") -> None:
     """Print a line, folded if the terminal is narrower, with the tree's guides before each part.
 
-    A line end inside it becomes a blank. Else a text of others could begin a line, as an error of ptexplore does.
+    Line ends become blanks, because a text of others must not begin a line.
     """
     if not text.plain.isprintable():
         text = text.copy()
