@@ -264,7 +264,7 @@ def folded(console: Console, text: Text, first: str = "", further: str = "") -> 
     """
     if not text.plain.isprintable():
         text = text.copy()
-        text.plain = clean(text.plain)  # of the same length, so that styles keep their place
+        text.plain = clean(text.plain)  # one letter for one letter: styles stay in place
     rooms = [max(console.width - len(indent), 20) for indent in (first, further)]
     for number, part in enumerate(text.divide(_breaks(text.plain, *rooms))):
         shown = part[len(part.plain) - len(part.plain.lstrip()) :] if number else part
