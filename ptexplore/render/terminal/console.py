@@ -260,11 +260,11 @@ def print_marks(console: Console, marks: Sequence[Mark], title: str) -> None:
 def folded(console: Console, text: Text, first: str = "", further: str = "") -> None:
     """Print a line, folded if the terminal is narrower, with the tree's guides before each part.
 
-    A line end inside it becomes a blank. Else a text of others could begin a line, as an error of ptexplore does.
+    Line ends become blanks, because a text of others must not begin a line.
     """
     if not text.plain.isprintable():
         text = text.copy()
-        text.plain = clean(text.plain)  # the length stays, and so do the places of the styles
+        text.plain = clean(text.plain)  # one letter for one letter: styles stay in place
     rooms = [max(console.width - len(indent), 20) for indent in (first, further)]
     for number, part in enumerate(text.divide(_breaks(text.plain, *rooms))):
         shown = part[len(part.plain) - len(part.plain.lstrip()) :] if number else part
