@@ -43,7 +43,7 @@ class TensorPages:
         """Write each page."""
         for number, (text, layouts) in enumerate(self.given, 1):
             page = tensor_page(layouts, text)
-            figures = [(block.heading, Markup(_figure(block))) for block in page.blocks]
+            figures = [(", ".join(block.heading.split("   ")), Markup(_figure(block))) for block in page.blocks]
             written = render(
                 self.site, "tensors.html", self.url(number), kind="tensors", id=str(number), title=page.title,
                 page=page, figures=figures,

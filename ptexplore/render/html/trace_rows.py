@@ -54,7 +54,7 @@ def lines_of(row: TraceRowFacts, parts: RowParts) -> str:
     return f'<div class=place><a href="{parts.cards[row.hop]}">the operator\'s card</a></div>{lines}'
 
 
-def title_of(row: TraceRowFacts, whole: int) -> str:
+def heading_of(row: TraceRowFacts, whole: int) -> str:
     """Returns a row's title with everything in its heading. `whole` is the trace's number of instructions, or 0."""
     parts = [_cost(row, whole)] if whole else []
     for span in row.heading(counted=bool(whole)):

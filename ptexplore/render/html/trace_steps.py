@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ptexplore.model.trace import Session, Trace, walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import escaped
-from ptexplore.render.html.trace_rows import RowParts, lines_of, row_parts, title_of
+from ptexplore.render.html.trace_rows import RowParts, heading_of, lines_of, row_parts
 from ptexplore.view.site.site import Site
 from ptexplore.view.trace.page import LeveledRow, Options, leveled
 from ptexplore.view.trace.views import view
@@ -80,6 +80,6 @@ def _every_place(trace: Trace, own: dict[int, str], first: str) -> dict[int, str
 
 def _row(row: LeveledRow, parts: RowParts) -> str:
     level = f"<span class=w>level {row.level}</span> " if row.level > INDENTED else ""
-    title = f"<div class=leaf>{level}{title_of(row, parts.whole)}</div>"
+    title = f"<div class=leaf>{level}{heading_of(row, parts.whole)}</div>"
     indent = min(row.level, INDENTED)
     return f'<li id=h{row.hop} data-level={indent} data-kind="{escaped(row.kind)}">{title}{lines_of(row, parts)}</li>\n'

@@ -16,9 +16,10 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.recordings import NONE, Listed
 from ptexplore.render.html.source_markup import escaped
-from ptexplore.render.html.trace_rows import bar, line_of, lines_of, row_parts, title_of
+from ptexplore.render.html.trace_rows import bar, heading_of, line_of, lines_of, row_parts
 from ptexplore.render.html.trace_steps import StepPages, write_steps
 from ptexplore.view.site.site import Site, between
+from ptexplore.view.trace.around import title_of
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TraceRow, TraceView, percent
 from ptexplore.view.trace.rows import stops_to_read
@@ -148,7 +149,7 @@ def _rows(out: list[str], rows: Sequence[TraceRow], parts: RowParts, further: _F
     out.append("<ul class=trace>\n" if not depth else "<ul>\n")
     for row in rows:
         out.append(f'<li data-hop={row.hop} data-kind="{escaped(row.kind)}" data-status={row.status}>')
-        title, lines = title_of(row, parts.whole), lines_of(row, parts)
+        title, lines = heading_of(row, parts.whole), lines_of(row, parts)
         if row.children and depth < _NESTED:
             out.append(f"<details{' open' if depth < _OPEN else ''}><summary>{title}</summary>{lines}\n")
             yield _rows(out, row.children, parts, further, depth + 1)
@@ -203,7 +204,7 @@ class Traces:
         name, trace, session = self.given[0]
         shown = view(trace, Options(), session)
         rows = first_rows(self.site, trace, shown, "index.html")
-        return LiveTrace(trace.expression, shown.facts, rows, self.url(name), len(self.given) - 1) if rows else None
+        return LiveTrace(title_of(trace), shown.facts, rows, self.url(name), len(self.given) - 1) if rows else None
 
     def write(self, others: Listed = NONE) -> None:
         """Write the page of each trace, and the list of all. `others` are other recordings in the list, by heading."""
@@ -214,7 +215,7 @@ class Traces:
             steps = write_steps(self.site, self.out, name, trace, session, url)
             stops = [stop for stop in stops_to_read(trace) if stop in self.site.stops]
             page = render(
-                self.site, "trace.html", url, kind="trace", id=name, title=trace.expression, view=shown,
+                self.site, "trace.html", url, kind="trace", id=name, title=title_of(trace), view=shown,
                 first=first, rows=first_rows(self.site, trace, first, url),
                 tree=tree(self.site, trace, session, shown, url, steps), steps=steps,
                 lines=lines, columns_mean=whole_legend(lines) if lines is not None else (),
@@ -225,7 +226,7 @@ class Traces:
             self.out.write(url, page)
         if not self.given and not any(others.values()):
             return
-        rows = [(trace.expression, self.url(name), trace.torch.version) for name, trace, _session in self.given]
+        rows = [(title_of(trace), self.url(name), trace.torch.version) for name, trace, _session in self.given]
         url = "traces/index.html"
         page = render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows, others=others)
         self.out.write(url, page)

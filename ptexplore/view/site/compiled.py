@@ -22,6 +22,8 @@ from ptexplore.view.compile_page import (
 )
 from ptexplore.view.words.compiling import amount, outcome_words
 
+MOST_KERNELS = 3  # kernels that a line names; the others are counted
+
 
 class NamedLine(Struct, frozen=True):
     """A line of your code that the run names. `text` is empty if the log does not have it."""
@@ -131,7 +133,13 @@ def _kernel_remarks(report: CompileReport) -> Iterator[tuple[CodeLine, str]]:
     for kernel in report.kernels:
         for line in kernel.lines:
             graphs[line, kernel.name].append(graph_label(kernel.compilation, is_backward=kernel.is_backward))
-    yield from ((line, f"{name} of {', '.join(dict.fromkeys(labels))}") for (line, name), labels in graphs.items())
+    by_line: defaultdict[CodeLine, list[str]] = defaultdict(list)
+    for (line, name), labels in graphs.items():
+        by_line[line].append(f"{name} of {', '.join(dict.fromkeys(labels))}")
+    for line, names in by_line.items():
+        yield from ((line, name) for name in names[:MOST_KERNELS])
+        if len(names) > MOST_KERNELS:
+            yield line, f"{len(names) - MOST_KERNELS} more kernels, under Graphs and code"
 
 
 def sections_in_use(pages: Sequence[PageSection]) -> list[tuple[str, PageSection]]:
