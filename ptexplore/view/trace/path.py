@@ -59,11 +59,11 @@ from ptexplore.view.trace.screen import (
 from ptexplore.view.words.details import described
 from ptexplore.view.words.trace_remarks import all_in_words
 
+NO_RESHAPES = (0,) * len(layouts.RESHAPE)
 ALONE = 9  # rows for an expression that calls one operator
 FEWER = 24  # rows beside the text about an error
 MOST = 37  # rows otherwise: with the text above and below, they fit a screen
 OUTLINE = 0.7  # of the rows: so much may show the order of the calls before the costliest rows are opened
-NO_RESHAPES = (0,) * len(layouts.RESHAPE)
 LINE = 46  # characters of a row's text, so that it stays on one line
 FEW = 8  # rows: with no more room than this, a row with many rows inside stays closed
 SETS_UP = "_functional::set_output_"  # of a function that makes a new result (torchgen/dest/register_dispatch_key.py)
@@ -595,7 +595,7 @@ class _Steps:
             return replace(
                 within, operators=operators + hop.calls, call=hop, count=1, is_busy=True, copies=copies,
                 is_copied=is_copied or name in layouts.COPYING or name in layouts.WRITES,
-                reshapes=tuple(n + hop.calls * (name == one) for n, one in zip(reshapes, layouts.RESHAPE, strict=True)),
+                reshapes=tuple(n + hop.calls * (name == of) for n, of in zip(reshapes, layouts.RESHAPE, strict=True)),
             )  # fmt: skip
         is_busy = within.is_busy or hop.kind in ("node", "launch")
         has_library = has_library or hop.library is not None
