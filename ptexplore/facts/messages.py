@@ -252,7 +252,7 @@ MESSAGES = (
     ),
     Message(
         "index-out-of-bounds",
-        re.compile(r"index -?\d+ is out of bounds for dimension \d+ with size \d+"),
+        re.compile(r"index -?\d+ is out of bounds for (?:dimension \d+|dim) with size \d+"),
         (FactSource("aten/src/ATen/native/cpu/IndexKernelUtils.h", "is out of bounds for dimension"),),
     ),
     Message(

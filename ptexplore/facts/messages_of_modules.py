@@ -552,7 +552,7 @@ OF_MODULES = (
     Message(
         "replica-failed",
         re.compile(
-            r"Caught (?P<name>\w+) in replica (?P<given>\d+) on device \d+\.(?!.{0,20000}\w+"
+            r"Caught (?P<name>\w+) in replica (?P<given>\d+) on device \d+\b\.?(?!.{0,20000}\w+"
             r"(?:Error|Exception): )"
         ),
         (FactSource("torch/nn/parallel/parallel_apply.py", "in replica "),),

@@ -19,8 +19,8 @@ OF_TENSORS = (
     Message(
         "too-many-indices",
         re.compile(
-            r"too many indices for tensor of dimension \d+|trying to index \d+ dimensions of a \d+"
-            " dimensional"
+            r"too many indices for (?:tensor of dimension|array: array is) \d+|trying to index \d+ dimensions of "
+            r"a \d+ dimensional"
         ),
         (FactSource("aten/src/ATen/TensorIndexing.h", "too many indices for tensor of dimension "),),
     ),

@@ -601,8 +601,8 @@ ENGLISH: dict[str, Explained] = {
         "convert the index: .long() for positions, .bool() for a mask",
     ),
     "too-many-indices": Explained(
-        "the brackets have more indices than the tensor has dimensions; a mask counts once for each of its dimensions",
-        "print the shape; unsqueeze adds a dimension",
+        "the brackets have more indices than the tensor or array has dimensions; a mask counts once for each dimension",
+        "print the shape; x[None] adds a dimension",
     ),
     "mask-shape": Explained(
         "a mask must have the sizes of the dimensions that it selects from",
@@ -4015,6 +4015,7 @@ ENGLISH: dict[str, Explained] = {
     "name-not-importable": Explained(
         (
             "the installed {owner} has no {name}: another release than the code was written for, "
+            "a part in C++ that was not built or not loaded (then an earlier error says why), "
             "or a file of yours with that name hides it"
         ),
         (

@@ -1308,6 +1308,18 @@ def test_a_printed_line_is_of_one_row(cause: str) -> None:
     assert set(found[1:]) <= WITHIN.get(cause, set()) | KINDS
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("RuntimeError: index 15 is out of bounds for dim with size 2", "index-out-of-bounds"),
+        ("IndexError: too many indices for array: array is 1-dimensional, but 2 were indexed", "too-many-indices"),
+        ("RuntimeError: Caught RuntimeError in replica 0 on device 0", "replica-failed"),
+    ],
+)
+def test_a_row_recognises_the_words_of_older_releases_and_of_numpy(text: str, cause: str) -> None:
+    assert causes_in(text)[:1] == [cause]
+
+
 @pytest.mark.parametrize("name", [name for name in RAISING if not name.endswith("again")])  # these run only once
 def test_no_row_recognises_the_error_of_another(name: str) -> None:
     first, *others = causes_in(text_of(RAISING[name][0]))
