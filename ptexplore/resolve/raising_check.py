@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from ptexplore.errors import NOT_PYTHON
 from ptexplore.model.trace import RaisingCheck
 from ptexplore.resolve.error_message import condition
 from ptexplore.resolve.message_words import MessageWords, WordsPlace, constant_parts, is_special
@@ -52,7 +53,7 @@ def _check_at(lookup: Lookup, place: WordsPlace, words: str, message: str) -> Ra
         return _made(place.function, text, holds=False)
     try:
         module = ast.parse("\n".join(lines))
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return None
     guards = next(_guards_at(module.body, place.source.line, (), message), None)
     return _of_guards(place.function, guards) if guards else None
