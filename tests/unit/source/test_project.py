@@ -146,3 +146,17 @@ def test_folders_of_notes_are_few_and_each_counts_once(tmp_path: Path) -> None:
     with pytest.raises(PtexploreError, match="notes cannot be used") as refused:
         find_project(tmp_path)
     assert "it names 21 folders, but the limit is 20" in refused.value.why
+
+
+def test_a_folder_of_notes_is_below_the_file(tmp_path: Path) -> None:
+    """Neither as it is written, nor where its links lead."""
+    group, other = tmp_path / "group", tmp_path / "other"
+    for folder in (group / "n", other):
+        folder.mkdir(parents=True)
+    (group / "away").symlink_to(other)
+    (group / "circle").symlink_to("circle")
+    for name in ("away", "away/deeper", "circle", f"{group}/n", "n/../n", "../group/n", "~/n", "a\\u0000b"):
+        (group / "ptexplore.toml").write_text(f'notes = ["{name}"]\n', encoding="utf-8")
+        with pytest.raises(PtexploreError) as wrong:
+            find_project(group)
+        assert "notes" in wrong.value.message, name
