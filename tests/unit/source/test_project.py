@@ -155,7 +155,7 @@ def test_a_folder_of_notes_is_below_the_file(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
     (group / "away").symlink_to(other)
     (group / "circle").symlink_to("circle")
-    for name in ("away", "away/deeper", "circle", f"{group}/n", "n/../n", "../group/n", "~/n", "a\\u0000b"):
+    for name in ("away", "away/deeper", "circle", f"{group}/n", "n/../n", "../group/n", "~/n"):
         (group / "ptexplore.toml").write_text(f'notes = ["{name}"]\n', encoding="utf-8")
         with pytest.raises(PtexploreError) as wrong:
             find_project(group)
