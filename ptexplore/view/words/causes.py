@@ -4014,9 +4014,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "name-not-importable": Explained(
         (
-            "the installed {owner} has no {name}: another release than the code was written for, "
-            "a part in C++ that was not built or not loaded (then an earlier error says why), "
-            "or a file of yours with that name hides it"
+            "the installed {owner} has no {name}. It may be another release than the code was written for. Its part in "
+            "C++ may not be built or loaded; then an earlier error says why. Or a file of yours hides it"
         ),
         (
             "pip show the package, and install the release that the code asks for; "
