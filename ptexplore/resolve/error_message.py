@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from ptexplore.cpp.text import Text
+from ptexplore.facts.messages import INTERPRETERS
 from ptexplore.model.codes import Reason
 from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
@@ -208,11 +209,13 @@ def _cause(
 ) -> tuple[Cause | None, PastedError]:
     """Returns the cause of an error, or else of an error that led to it; and the error that has this cause.
 
-    An error that was raised `from` another one often says less than the other one, and less than one in its message.
+    An error that was raised `from` another one often says less than the other one, and less than one in its message. An
+    error that only Python's interpreter writes (a missing key) says less than any error of torch that led to it.
     """
     order = [*led[:1], *nested, main, *led[1:]] if main.link == "cause" else [*nested, main, *led]
-    known = ((cause_of(error.message, error.exception, around=text), error) for error in order)
-    return next(((cause, error) for cause, error in known if cause is not None), (None, main))
+    causes = ((cause_of(error.message, error.exception, around=text), error) for error in order)
+    known = [(cause, error) for cause, error in causes if cause is not None]
+    return next((each for each in known if each[0].code not in INTERPRETERS), known[0] if known else (None, main))
 
 
 def _before(main: PastedError, error: PastedError) -> EarlierError | None:
