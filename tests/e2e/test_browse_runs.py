@@ -110,7 +110,7 @@ def test_the_card_of_an_operator_and_a_trace_of_an_expression(running, drive):
         await until(pilot, lambda: isinstance(app.screen, CardScreen) and "derivative" in screen(app), 30)
         shown = screen(app)
         assert "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" in shown
-        assert "registered at build/aten/src/ATen/RegisterCPU_0.cpp:" in shown
+        assert "registered at build/aten/src/ATen/RegisterCPU" in shown
         await pilot.press("enter")
         await until(pilot, lambda: "its text is not here" in screen(app))
         await pilot.press("escape", "escape", "x", *"troch.add(a, b)", "enter")

@@ -108,7 +108,7 @@ def test_operators_that_are_not_core_are_named(compiler_command: InProcess, tmp_
     assert "aten.native_dropout" not in line
     followed = compiler_command("lower", "--load", str(saved), "--open", "dropout").out
     assert "aten.native_dropout" in followed
-    assert "prims.where" in followed or "prims.mul" in followed
+    assert TORCH_2_6 or "prims.where" in followed or "prims.mul" in followed  # 2.6 keeps no links
     made = rungs(compiler_command("lower", "--load", str(saved), "--json").data)
     assert made["prims"]["unchecked"] == "random"  # the decomposition of dropout draws by another operator
     assert made["core"]["difference"]["is_equal"]

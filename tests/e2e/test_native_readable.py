@@ -49,7 +49,7 @@ def tree(result: Result) -> list[str]:
     return lines[start + 1 : lines.index("", start)]
 
 
-@pytest.mark.parametrize(("name", "most"), [("add", 40), ("conv2d", 70)])
+@pytest.mark.parametrize(("name", "most"), [("add", 40), ("conv2d", 76)])
 def test_it_is_read_at_a_glance(saved: dict[str, tuple[InProcess, str]], name: str, most: int) -> None:
     for columns in ("120", "200"):
         lines = tree(shown(saved, name, env={"COLUMNS": columns}))
