@@ -125,8 +125,8 @@ def tour(
         if not (as_json or answers or everything) and sys.stdin.isatty() and sys.stdout.isatty():
             _walk(workspace, chosen, number, has_fetched=fetch)
             return 0
-        # Text that people read comes at once, without an index. A document has the places of all its stops, and
-        # whoever asks for the source waits for it.
+        # For people, the text comes at once, with the trees that have an index. A document has the places of all its
+        # stops, and --fetch asks for the source: both wait for the index.
         waits = as_json or fetch
         guide = workspace.guide() if waits else workspace.guide_at_hand()
         if not guide.trees:

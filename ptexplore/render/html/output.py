@@ -267,8 +267,8 @@ class _Remembered:
         if self.lists:
             return f"its {MANIFEST} was changed after ptexplore wrote it"
         return (
-            f"{self._file.parent}, the list of the sites that you wrote, does not have it: another user wrote it, it "
-            "was moved, or HOME or PTEXPLORE_DATA had another value"
+            f"{self._file.parent}, the list of your sites, does not have it: another user wrote it, it was moved,"
+            " or HOME or PTEXPLORE_DATA had another value"
         )
 
     def also(self, sha: str) -> None:

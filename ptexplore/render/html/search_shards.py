@@ -36,6 +36,7 @@ from ptexplore.view.site.shards import (
     topic_files,
 )
 from ptexplore.view.site.site import Site, folder_url, operator_names, stop_url
+from ptexplore.view.trace.around import title_of
 
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
@@ -182,7 +183,7 @@ def _written(tours: Tours, traces: Traces, others: Listed) -> Iterator[SearchRow
         for title, anchor in parts:
             yield _row(Entry("heading", title, stop.title), "h", url, anchor)
     for name, trace, _session in traces.given:
-        yield _row(Entry("trace", trace.expression[:120], "trace"), "x", traces.url(name))
+        yield _row(Entry("trace", title_of(trace)[:120], "trace"), "x", traces.url(name))
     for heading, listed in others.items():
         for title, url, _version in listed:
             yield _row(Entry("trace", title[:120], heading), "x", url)

@@ -13,6 +13,7 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.render.html.trace_rows import RowParts, heading_of, lines_of, row_parts
 from ptexplore.view.site.site import Site
+from ptexplore.view.trace.around import title_of
 from ptexplore.view.trace.page import LeveledRow, Options, leveled
 from ptexplore.view.trace.views import view
 
@@ -55,7 +56,8 @@ def write_steps(site: Site, out: Output, name: str, trace: Trace, session: Sessi
         parts = row_parts(site, trace, session, shown, url)
         inside = [row for row in around if some and row.level < some[0].level]
         page = render(
-            site, "steps.html", url, kind="trace", id=name, title=f"{trace.expression}: all steps", view=shown,
+            site, "steps.html", url, kind="trace", id=name, title=f"{title_of(trace)}: all steps", view=shown,
+            heading=title_of(trace),
             back=back, urls=urls, number=number, count=len(rows),
             inside=[(row.title, own[row.hop]) for row in inside[-_AROUND:]], outer=len(inside[:-_AROUND]),
             rows=Markup("".join(_row(row, parts) for row in some)),

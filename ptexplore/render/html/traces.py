@@ -187,7 +187,7 @@ class Traces:
         for name, trace, _session in self.given:
             hops = (hop for hop in walk(trace.hops) if hop.kind == "op" and hop.status == "observed")
             for op, times in sorted(Counter(hop.op for hop in hops if hop.op).items()):
-                traces[op].append((trace.expression, self.url(name), times))
+                traces[op].append((title_of(trace), self.url(name), times))
         return traces
 
     @staticmethod
