@@ -190,6 +190,7 @@ def test_nothing_is_recorded_while_grad_mode_is_off(command: InProcess) -> None:
 
 
 @pytest.mark.words
+@pytest.mark.skipif(TARGET is not None and "2.6" in TARGET, reason="torch 2.6 does not say what a node keeps")
 def test_a_recorded_node_says_how_much_is_kept(command: InProcess) -> None:
     """Against the tensors that torch gives to the hooks of saved tensors."""
     import torch
