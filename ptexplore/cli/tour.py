@@ -167,7 +167,7 @@ def _walk(workspace: Workspace, tour: Tour, number: int | None, *, has_fetched: 
 
 def _tell_how_to_index() -> None:
     """Says that the stops are printed without their lines of source, and how to get these."""
-    warn("the source is not indexed, so stops have no lines of source: ptexplore index (about a minute) adds them")
+    warn("the source is not indexed, so stops have no lines of source: ptexplore index adds them, in a minute or two")
 
 
 def _tell_what_is_missing(guide: Guide, tour: Tour) -> None:

@@ -62,7 +62,11 @@ WRITES = {f"aten::{name}": elements for name, elements in {
     "replication_pad2d": "", "embedding": "", "im2col": "", "tril": "self", "triu": "self", "pixel_shuffle": "self",
 }.items()}  # fmt: skip
 NO_DATA = "meta"  # the device of tensors without data: to write to one writes nothing.
-WITHOUT_DATA = ("Meta", "Python")  # keys whose kernels write nothing, or leave that to Python.
+# The keys of kernels that write nothing: tensors on Meta have no data, and Python calls the functions of a subclass.
+WITHOUT_DATA = {
+    "Meta": FactSource("aten/src/ATen/EmptyTensor.h", "empty_meta("),
+    "Python": FactSource("c10/core/impl/PyInterpreter.h", "virtual void dispatch("),
+}
 # The method returns a contiguous tensor without calling its operator: THPVariable_contiguous in
 # tools/autograd/templates/python_variable_methods.cpp.
 CONTIGUOUS_METHOD = "contiguous"
@@ -240,6 +244,7 @@ def facts() -> Iterator[tuple[str, FactSource]]:
     yield from (("dense", DENSE), ("joined dimensions", JOINED), ("reshape copies", RESHAPES))
     yield from (("clone keeps strides", KEEPS_STRIDES), ("bits are resolved", RESOLVES_IN))
     yield from (("memory formats", source) for source in FORMATS_IN)
+    yield from ((f"key without data {key}", source) for key, source in WITHOUT_DATA.items())
     yaml = "aten/src/ATen/native/native_functions.yaml"
     for operator in WRITES:
         first = {"cat": "Tensor[] tensors", "stack": "Tensor[] tensors", "embedding": "Tensor weight"}

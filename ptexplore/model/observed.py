@@ -8,6 +8,7 @@ The records are msgspec structs and not dataclasses: a session may have hundreds
 creates structs in a fifth of the time.
 """
 
+# Annotations are no strings here: msgspec would evaluate each of them in every command that reads a trace.
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args

@@ -5,6 +5,7 @@ the calls. These records are the schema of what it sends and of saved traces. `s
 docs/json.md from them.
 """
 
+# Annotations are no strings here: msgspec would evaluate each of them in every command that reads a trace.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, TypeAlias

@@ -1,5 +1,6 @@
 """What recorders record about tensors: the inputs of operators, and the wrappers that function transforms add."""
 
+# Annotations are no strings here: msgspec would evaluate each of them in every command that reads a trace.
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct

@@ -4,6 +4,7 @@ These records are also the schema of saved traces. `saved/` reads and writes the
 of docs/json.md from the docstrings and comments in this file.
 """
 
+# Annotations are no strings here: msgspec would evaluate each of them in every command that reads a trace.
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -25,7 +25,7 @@ def number_in(path: str, name: bytes = b"") -> int:
 def text_in(path: str, name: bytes) -> bytes:
     """Return the text after a name until the end of its line; an empty text if there is none."""
     place = _place_after(path, name)
-    return _TEXT.raw[place : _TEXT.raw.find(b"\n", place)].strip() if place >= 0 else b""
+    return _TEXT.raw[place:].partition(b"\0")[0].partition(b"\n")[0].strip() if place >= 0 else b""
 
 
 def _place_after(path: str, name: bytes) -> int:

@@ -61,8 +61,7 @@ def _answer(message: ErrorMessage) -> Iterator[Line]:
     yield from cause_lines(message.cause)
     if message.check is not None:
         made = remarks.RaisedWhere if message.check.holds else remarks.RaisedUnless
-        function = f"{message.check.function}()" if message.check.function else "the code below"
-        yield line_of(made(function=function, condition=message.check.condition))
+        yield line_of(made(function=message.check.function, condition=message.check.condition))
     if message.is_cut:
         yield line_of(remarks.CutOff())
 

@@ -66,7 +66,7 @@ def test_it_is_the_answer_of_a_message_without_a_cause(command: InProcess, tmp_p
         sequential()
     file.write_text(f"ValueError: {caught.value}", encoding="utf-8")
     shown = " ".join(command("explain-error", str(file)).out.split())
-    assert "why SequentialLR.__init__() raises it where this holds: len(milestones)" in shown
+    assert "why raised by SequentialLR.__init__() where this holds: len(milestones)" in shown
     assert "not known" not in shown
 
 

@@ -43,7 +43,7 @@ class TensorPages:
         """Write each page."""
         for number, (text, layouts) in enumerate(self.given, 1):
             page = tensor_page(layouts, text)
-            figures = [(", ".join(block.heading.split("   ")), Markup(_figure(block))) for block in page.blocks]
+            figures = [(", ".join(block.facts), Markup(_figure(block))) for block in page.blocks]
             written = render(
                 self.site, "tensors.html", self.url(number), kind="tensors", id=str(number), title=page.title,
                 page=page, figures=figures,
@@ -53,7 +53,7 @@ class TensorPages:
 
 def _figure(block: BlockView) -> str:
     tables = cell_tables(strip(block.tensors, block.cells, WIDE))
-    label = escaped(block.heading)
+    label = escaped(", ".join(block.facts))
     return (
         f'<figure class="storage"><div class="drawn" tabindex="0" role="region" aria-label="{label}">{tables}</div>'
         "</figure>"

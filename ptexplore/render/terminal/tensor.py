@@ -102,7 +102,7 @@ def _print_page(console: Console, page: TensorPage, width: int) -> None:
 
 
 def _print_block(console: Console, block: BlockView, names: Mapping[str, str], width: int) -> None:
-    console.print(Text(clean(block.heading), style="bold"), soft_wrap=True)
+    console.print(Text(clean("   ".join(block.facts)), style="bold"), soft_wrap=True)
     tensors = [(names[name], placed) for name, placed in block.tensors]
     for spans in strip(tensors, block.cells, width).lines():
         line = drawn(spans)

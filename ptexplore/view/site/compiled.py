@@ -139,7 +139,7 @@ def _kernel_remarks(report: CompileReport) -> Iterator[tuple[CodeLine, str]]:
     for line, names in by_line.items():
         yield from ((line, name) for name in names[:MOST_KERNELS])
         if len(names) > MOST_KERNELS:
-            yield line, f"{len(names) - MOST_KERNELS} more kernels, under Graphs and code"
+            yield line, f"{amount(len(names) - MOST_KERNELS, 'more kernel')}, under Graphs and code"
 
 
 def sections_in_use(pages: Sequence[PageSection]) -> list[tuple[str, PageSection]]:

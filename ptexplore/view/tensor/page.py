@@ -25,9 +25,9 @@ NO_CHANGE = "{}: the same sizes, strides, offset and dtype"
 
 @dataclass(frozen=True, slots=True)
 class BlockView:
-    """A block of memory: its heading, its cells, and its tensors with their names."""
+    """A block of memory: three facts for a heading, the number of cells, and the tensors with their names."""
 
-    heading: str
+    facts: tuple[str, str, str]
     cells: int
     tensors: tuple[tuple[str, PlacedTensor], ...]
 
@@ -145,7 +145,7 @@ def _block(layouts: TensorLayouts, block: MemoryBlock, number: int) -> BlockView
     dtypes = ", ".join(block.dtypes)
     cells = f"{block.cells:,} cell{'s' * (block.cells != 1)} of {block.cell} B"
     bytes_ = size(block.bytes) if block.has_memory else f"no bytes ({size(block.bytes)} if it had them)"
-    return BlockView(f"{what}   {bytes_}, {dtypes}, {block.device}   {cells}", block.cells, tensors)
+    return BlockView((what, f"{bytes_}, {dtypes}, {block.device}", cells), block.cells, tensors)
 
 
 def _cells(tensor: SeenTensor) -> tuple[str, str, str, str]:

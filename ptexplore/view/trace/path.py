@@ -957,9 +957,10 @@ class _Steps:
             return ()
         name = without_overload(hop)
         if name in layouts.WRITES:
-            is_inside = around.op is not None and without_overload(around.op) in layouts.WRITES
-            writes = not any(call.kind == "key" and call.name in layouts.WITHOUT_DATA for call in walk(hop.children))
-            return () if is_inside or not writes else (of_new_tensor(hop, layouts.WRITES[name]),)
+            if around.op is not None and without_overload(around.op) in layouts.WRITES:
+                return ()
+            has_data = not any(call.kind == "key" and call.name in layouts.WITHOUT_DATA for call in walk(hop.children))
+            return (of_new_tensor(hop, layouts.WRITES[name]),) if has_data else ()
         within = self.inside[hop.id]
         if within.is_copied:
             return ()

@@ -108,7 +108,7 @@ ENGLISH: Catalogue = {
     says.MarkedRangeBegins: "a range marked for the profiler begins",
     says.Role: "{role}",
     # The answers of functions that choose.
-    says.Chooses: "[chooses {chosen}][ here; an earlier run, on all threads, called {instead:, }][; {refused:; }]",
+    says.Chooses: "[chooses {chosen}][ here; an earlier run called {instead:, }][; {refused:; }]",
     says.ChoosesUnseen: "chooses the code that computes; no answer seen",
     says.CheckRefused: "not {name}: {check}() false[, {means}]",
     says.AlsoRefused: "{checks:(), }() false",

@@ -123,8 +123,8 @@ ENGLISH: Catalogue = {
     says.WordsInLibrary: "{libraries: and }: “{words}”; its line is only in the C++ source (ptexplore fetch)",
     says.LibraryToo: "{libraries: and }; its line is only in the C++ source (ptexplore fetch)",
     says.WordsNowhere: "not known: no long part of this text was found in the files and libraries of this torch",
-    says.RaisedWhere: "{function} raises it where this holds: {condition}",
-    says.RaisedUnless: "{function} raises it unless this holds: {condition}",
+    says.RaisedWhere: "raised[ by {function}()] where this holds: {condition}",
+    says.RaisedUnless: "raised[ by {function}()] unless this holds: {condition}",
     says.CutOff: "the text ends inside the part that names the operator and its dispatch key: paste the whole message",
     says.NoExplanation: "not known",
 }

@@ -152,7 +152,7 @@ ENGLISH: Catalogue = {
     why.OneInMemory: "dimension {dimension} of {argument} has stride 0: its {size} elements are one in memory",
     why.FormatWanted: "{format} was asked for[ by {by}]",
     why.BitSet: "its {bit} bit is set: the values were not computed yet[, and {by} needs them]",
-    why.CalledBefore: "an earlier run, on all threads, called {operators:, } here",
+    why.CalledBefore: "an earlier run called {operators:, } here",
     why.NotDense: "a clone keeps the strides of a dense tensor only",
     why.KeptStrides: "a clone keeps the strides of a dense tensor",
     # --- the stepped run ---

@@ -61,17 +61,7 @@ def test_what_recording_took_is_in_no_row_and_no_row_has_less_than_what_is_insid
 
 @pytest.mark.words
 def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> None:
-    trace = Trace(
-        "--script net.py",
-        (),
-        TorchInfo("2.99.0"),
-        (),
-        Captured(),
-        ResultInfo(),
-        (),
-        (),
-        program=program(),
-    )
+    trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
     rows = of_parts(view(trace, Options(view="modules")))
     names = [row.name.partition("  ")[0] for row in rows]
     inside = ["net", "a", "relu", "b", "the rest: Python", "compiled", "torch's own threads", "the rest: Python"]
@@ -162,17 +152,7 @@ def test_nodes_of_backward_that_lose_their_rows_are_among_the_rest() -> None:
 
 @pytest.mark.words
 def test_operators_that_call_each_other_by_way_of_python_take_no_longer_than_the_run() -> None:
-    trace = Trace(
-        "--script net.py",
-        (),
-        TorchInfo("2.99.0"),
-        (),
-        Captured(),
-        ResultInfo(),
-        (),
-        (),
-        program=program(),
-    )
+    trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
     page = view(trace, Options(view="operators"))
     (relu,) = (row for row in page.table if row.name == "relu")
     assert relu.cells[0] == "1.6 us", "1000 and 300, and of nine calls in one another the 300 in which no Python ran"
