@@ -200,8 +200,8 @@ ENGLISH: Catalogue = {
         "ran for {waited} of {of}, imports and recording included"
     ),
     says.PythonWasSlower: (
-        "Python {release} runs Python code slower while it is recorded, {times} times in the worst of six loops (3.12: as "
-        "fast); at most {outside} of the time is Python code"
+        "recording slows Python code down in Python {release}, {times} times in the worst of six loops, in 3.12 not at "
+        "all; at most {outside} of the time is Python code"
     ),
     says.OperatorsCalled: "{calls}{inner#, without calls made by operators|}[; {saved}]",
     says.CallsOfDifferent: "{count} calls of {few} different operators",
