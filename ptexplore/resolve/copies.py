@@ -21,10 +21,11 @@ from ptexplore.model.reasons import (
     NotJoined,
     Reason,
 )
-from ptexplore.model.tensors import RecordedTensor
+from ptexplore.model.tensors import RecordedInput, RecordedTensor
 from ptexplore.model.trace import CopyRef, TensorRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.dispatch import schema
+from ptexplore.resolve.dispatch.operator_calls import overloads_of
 
 _VIEWS = ("view", "reshape")  # methods whose integers are the wanted sizes
 Tensors = Sequence[tuple[str, RecordedTensor]]
@@ -38,18 +39,18 @@ class _Copy:
     why: Reason | None
 
 
-def conclude(_context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+def conclude(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add the tensors to each operator, and the copy with its reason to each operator that copies."""
     copies: dict[int, _Copy] = {}
     for chain, yours in _calls(claims):
         if _name(chain[-1]) == layouts.COPY:
-            copies |= _copied(chain, yours)
+            copies |= _copied(context, chain, yours)
 
     def with_copy(claim: Claim) -> Claim:
         if claim.hop.kind != "op":
             return claim
         copied = copies.get(claim.identity)
-        made = replace(claim.hop, tensors=tuple(tensor_of(name, tensor) for name, tensor in tensors_in(claim)))
+        made = replace(claim.hop, tensors=tuple(tensor_of(name, tensor) for name, tensor in tensors_in(context, claim)))
         if copied is None:
             return replace(claim, hop=made)
         return claim.but(replace(made, copy=copied.copy), *((copied.why,) if copied.why is not None else ()))
@@ -57,16 +58,26 @@ def conclude(_context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return rewrite(claims, with_copy)
 
 
-def tensors_in(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:
-    """Yields the tensors of an operator call, by argument. The tensors of a list come one by one: "tensors[1]"."""
-    if operator.hop.operator is None:
-        return
-    named = schema.arguments(operator.hop.operator.schema)
-    inputs = schema.own_inputs(operator.hop.operator.schema, operator.event.inputs)
-    for argument, value in zip(named, inputs, strict=False):
+def tensors_in(context: Context, operator: Claim) -> tuple[tuple[str, RecordedTensor], ...]:
+    """Returns the tensors of an operator call, by argument. The tensors of a list come one by one: "tensors[1]".
+
+    If the overload is not known, the arguments have names only where all overloads that the call may be agree on them.
+    torch before 2.7 records no overload, and conv2d has two.
+    """
+    known = operator.hop.operator
+    schemas = [known.schema] if known is not None else [o.schema for o in overloads_of(context, operator)[1]]
+    named = {_tensors_of(text, operator.event.inputs) for text in schemas}
+    return named.pop() if len(named) == 1 else ()
+
+
+def _tensors_of(operator: str, given: Sequence[RecordedInput]) -> tuple[tuple[str, RecordedTensor], ...]:
+    """Returns the tensors among the inputs of a call, by the names of the arguments of an operator's schema."""
+    by_name: list[tuple[str, RecordedTensor]] = []
+    for argument, value in zip(schema.arguments(operator), schema.own_inputs(operator, given), strict=False):
         for number, item in enumerate(value if isinstance(value, tuple) else (value,)):
             if isinstance(item, RecordedTensor):
-                yield f"{argument.name}[{number}]" if isinstance(value, tuple) else argument.name, item
+                by_name.append((f"{argument.name}[{number}]" if isinstance(value, tuple) else argument.name, item))
+    return tuple(by_name)
 
 
 def tensor_of(name: str, tensor: RecordedTensor) -> TensorRef:
@@ -87,9 +98,9 @@ def _calls(claims: Sequence[Claim]) -> Iterator[tuple[tuple[Claim, ...], UserCal
         pending += ((child, around, claim.call or yours) for child in reversed(claim.children))
 
 
-def _copied(chain: tuple[Claim, ...], yours: UserCall | None) -> Mapping[int, _Copy]:
+def _copied(context: Context, chain: tuple[Claim, ...], yours: UserCall | None) -> Mapping[int, _Copy]:
     """Returns the copy that a call of copy_ makes, for it and for all calls around it that only make this copy."""
-    named = dict(tensors_in(chain[-1]))
+    named = dict(tensors_in(context, chain[-1]))
     written, read = named.get("self"), named.get("src")
     if written is None or read is None or written.device == layouts.NO_DATA:
         return {}
@@ -98,7 +109,7 @@ def _copied(chain: tuple[Claim, ...], yours: UserCall | None) -> Mapping[int, _C
         first -= 1
     only, around = chain[first:], chain[:first]
     size = layouts.size_of(written.dtype)
-    name, is_view = _argument(around[0], read) if around else ("", False)
+    name, is_view = _argument(context, around[0], read) if around else ("", False)
     copy = CopyRef(
         tensor_of("src", read),
         tensor_of("self", written),
@@ -123,12 +134,12 @@ def _copies_once(claim: Claim) -> bool:
     return sum(inner.hop.kind == "op" and _name(inner) == layouts.COPY for inner in claim.walk()) == 1
 
 
-def _argument(operator: Claim, copied: RecordedTensor) -> tuple[str, bool]:
+def _argument(context: Context, operator: Claim, copied: RecordedTensor) -> tuple[str, bool]:
     """Returns the copied argument of an operator, and whether a view of it is copied; "" if several may be.
 
     An argument lives as long as the call, so no other tensor has its address.
     """
-    given = dict(tensors_in(operator))
+    given = dict(tensors_in(context, operator))
     same = [name for name, tensor in given.items() if copied.impl and tensor.impl == copied.impl]
     if same:
         return same[0], False

@@ -100,7 +100,7 @@ def conclude(context: Context, raised: RaisedError, claims: tuple[Claim, ...], n
     operator = next(reversed(operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_shown(context, frame))
     source = _raised_at(context, thrown) if thrown is not None else _raised_in_python(context, raised, python)
-    tensors = list(tensors_in(operator)) if operator is not None else []
+    tensors = list(tensors_in(context, operator)) if operator is not None else []
     missing = _missing(context, raised.message, claims, operator, call)
     freed = next(iter(records(context.session.observations, "freed", FreedNode)), None)
     by_you = is_read(raised, of_last_call(thrown.stack) if thrown is not None else ())
