@@ -131,8 +131,10 @@ def nested(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def with_target(arguments: tuple[str, ...], target: str | None) -> tuple[str, ...]:
-    """Arguments that ask the torch under test, if the command takes one. A saved run of the compiler takes none."""
-    is_saved = arguments[:1] in (("compile",), ("lower",)) and not {"--load", "--last"}.isdisjoint(arguments)
+    """Arguments that ask the torch under test, if the command takes one. A saved run takes none."""
+    is_saved = arguments[:1] in (("compile",), ("lower",), ("graph",)) and not {"--load", "--last"}.isdisjoint(
+        arguments
+    )
     asks = bool(target and arguments) and arguments[0] in WITH_PYTHON and not is_saved
     return (*arguments, "--python", str(target)) if asks else arguments
 

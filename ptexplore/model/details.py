@@ -948,6 +948,18 @@ class ReadsValues(Detail, frozen=True):
     calls: tuple[CalledTimes, ...]
 
 
+class CompiledTimes(Detail, frozen=True):
+    """How often a line of a function ran as a graph that torch.compile had compiled."""
+
+    count: int
+
+
+class Compiling(Detail, frozen=True):
+    """A line during which torch.compile compiled, and how long that took at most."""
+
+    time: str
+
+
 class CopiesData(Detail, frozen=True):
     """The calls of a line that only copy: casts, moves to a device, `contiguous`, `clone`."""
 

@@ -43,6 +43,7 @@ class CallPath(Struct, frozen=True):
     table: str | None = None  # for a builtin: the PyMethodDef table that contains it
     method: str | None = None  # for a builtin: its name in that table
     at_least: bool = False  # further calls count for their caller, because there was no room for their paths
+    compiled: bool = False  # for a function of the `user`: code that Dynamo made from it, which calls a compiled graph
 
 
 class LocalSets(Struct, frozen=True):

@@ -581,7 +581,11 @@ class MoreLines(TraceRemark, frozen=True):
 
 
 class OnNoLineOfYours(TraceRemark, frozen=True):
-    """A row for everything that ran on no line of yours."""
+    """A row for everything that the main thread ran on no line of yours."""
+
+
+class InThreadsOnNoLine(TraceRemark, frozen=True):
+    """A row for everything that other threads ran on no line of yours. Their times overlap the main thread's."""
 
 
 class LinesMean(TraceRemark, frozen=True):

@@ -20,7 +20,8 @@ from .order import MetNames, Order
 from .paths import Path
 from .profiled import MET, NODES, Call, given_in, key_set_of, launch_call, read, signature
 from .saved_bytes import SavedBytes
-from .syntax_lines import SyntaxLines
+from .slice_cut import NOT_CUT, SliceCut
+from .syntax_lines import End, SyntaxLines
 from .taken import gc, sys
 from .thread_trees import ThreadTrees, in_order
 
@@ -40,6 +41,7 @@ class Fold:
     __slots__ = (
         "_around",
         "_copies",
+        "_cut",
         "_device",
         "_first",
         "_imported",
@@ -82,6 +84,7 @@ class Fold:
         self._marks: dict[str, tuple[Path, int]] = {}
         self._root: Path | None = None
         self._work = api.NO_WORK
+        self._cut: SliceCut = NOT_CUT
         self._imported = 0  # nanoseconds of the folded imports, which are not an operator's time
         self._reading: dict[int, int] = {}  # by address: key sets of tensors, read before the call that is folded
         # Of the call that is folded: the sequence numbers in it, and the first one; the nanoseconds in which it ran
@@ -116,8 +119,11 @@ class Fold:
         """Note where threads are when a profile begins, by number: path, number of the sets, the thread's own path."""
         self._trees.at.update(threads)
 
-    def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
-        """Fold one profile. `workers` gives the path for threads that ran no Python."""
+    def take(
+        self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path], cut: SliceCut
+    ) -> None:
+        """Fold one profile. `workers` gives the path for threads without Python. `cut`: where the main thread was."""
+        self._cut = cut
         self._drop_halves()
         self._marks, self._root = marks, root
         self.steps.begin()
@@ -152,6 +158,8 @@ class Fold:
             by_thread.setdefault(event.start_tid, []).append(event)
         for thread in in_order(by_thread, self.numbers.recorded_elsewhere):
             self.numbers.enter(thread)
+            if thread == main:
+                self._cut.find(by_thread[thread], self._marks)
             for trees, path, sets in self._trees.parted(by_thread[thread], thread, main, root, workers):
                 self._walk(trees, path, sets)
 
@@ -165,9 +173,12 @@ class Fold:
     # --- the walk ---
 
     def _walk(  # noqa: C901, PLR0912  (a further function costs more, at each event)
-        self, trees: Sequence[Any], path: Path, sets: int
-    ) -> None:
-        before: Path | None = None  # the marker before an operator; it helps to place an operator that syntax called
+        self, trees: Sequence[Any], path: Path, sets: int, before: Path | None = None, after: Path | None = None
+    ) -> Path | None:
+        """Fold trees of one path. Return the last marker, or `before`.
+
+        `before`, `after`: the markers before and after the trees. They help to place operators that syntax called.
+        """
         marks, stepping = self._marks, self.steps.stepping
         lines: list[int | None] = []  # of the operators that follow, the last one first
         has_lines = path.label.code is not None
@@ -193,7 +204,7 @@ class Fold:
                     self._walk_marked(event, *marked)
             elif not name.startswith(MARKED):
                 if has_lines and not lines:
-                    lines = self._lines_from(trees, place, path, before)[::-1]
+                    lines = self._lines_from(trees, place, path, before, after)[::-1]
                 line = lines.pop() if lines else None
                 if stepping is None and name.startswith("aten::"):
                     call = self._met_before(event, name, path, sets, line)
@@ -202,30 +213,38 @@ class Fold:
                 else:
                     call = read(event, name)
                 if call is None or call[2] == "user":
-                    self._walk_beside(event, path, sets)
+                    following = (marks[each.name][0] for each in trees[place + 1 :] if each.name in marks)
+                    before = self._walk_beside(event, path, sets, before, next(following, after))
                 else:
                     self._unit(call, path, sets, (path.site, before.site if before is not None else None), line)
             elif lines:
                 lines.pop()
+        return before
 
-    def _lines_from(self, trees: Sequence[Any], first: int, path: Path, before: Path | None) -> list[int | None]:
+    def _lines_from(self, trees: Sequence[Any], first: int, path: Path, before: End, after: End) -> list[int | None]:
         """Returns the lines of the operators from `first` on until the next marker, which syntax called in `path`."""
         names: list[str] = []
+        before = self._cut.began(trees[first], path) if before is None else before
         for place in range(first, len(trees)):
             name = trees[place].name
             marked = self._marks.get(name)
             if marked is not None:
                 return list(self._syntax.lines(path, before, marked[0], names))
             names.append(name)
-        return list(self._syntax.lines(path, before, None, names))
+        after = self._cut.ended(trees[-1], path) if after is None else after
+        return list(self._syntax.lines(path, before, after, names))
 
-    def _walk_beside(self, event: Any, path: Path, sets: int) -> None:
-        """Walk an event that is not an operator: a range, or a device's work that no operator launched."""
+    def _walk_beside(self, event: Any, path: Path, sets: int, before: Path | None, after: Path | None) -> Path | None:
+        """Walk an event that is not an operator: a range, or a device's work that no operator launched.
+
+        Returns the last marker, or `before`.
+        """
         launched = api.launched(event, self._work)
         for work in launched:
             self._unit(launch_call(event, *work), path, sets)
-        if not launched:
-            self._walk(api.in_order(event.children, self._work), path, sets)
+        if launched:
+            return before
+        return self._walk(api.in_order(event.children, self._work), path, sets, before, after)
 
     def _walk_marked(self, event: Any, path: Path, sets: int) -> None:
         """Walk the events in a marker, which may be the marker of the stepped builtin."""

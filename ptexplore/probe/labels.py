@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -34,6 +35,9 @@ COMPILERS = (
     ("_dynamo/convert_frame.py", ("_compile",)),
     ("_inductor/compile_fx.py", ("bw_compiler",)),
 )
+# How the global begins that holds a compiled graph: OutputGraph.compile_and_call_fx_graph of torch/_dynamo/
+# output_graph.py makes the name, and the code that Dynamo made for a function of yours calls it.
+_COMPILED_GRAPH = re.compile(r"__compiled_fn_\d").match
 DECORATORS = 20  # wrappers around a forward that are looked through: wrappers may refer to each other in a circle.
 INSIDE_A_MODULE = torch.nn.Module._call_impl.__code__  # not a row: the call of a module is one row, with its hooks
 
@@ -98,7 +102,10 @@ class Labels:
         is_package = whose.is_library(file) and whose.real(file) not in self._user_files
         if name != "forward" and is_package:
             return Label("library", qualname, file, code.co_firstlineno, guards=guards) if self._enters(frame) else None
-        return Label("user", qualname, file, code.co_firstlineno, guards=guards, code=code, package=is_package)
+        return Label(
+            "user", qualname, file, code.co_firstlineno, guards=guards, code=code,
+            package=is_package or _is_of_inductor(frame), compiled=any(map(_COMPILED_GRAPH, code.co_names)),
+        )  # fmt: skip
 
     def _enters(self, frame: FrameType | None) -> bool:
         """Returns whether a call of a library's function leads from your code into the library."""
@@ -163,6 +170,12 @@ class Labels:
             known = Label("module", name, file, first, type=api.qualname_of(kind))
             self._by_module[name, kind] = known
         return known
+
+
+def _is_of_inductor(frame: FrameType | None) -> bool:
+    """Returns whether Inductor generated this function. Its file is in a cache outside torch, its module inside."""
+    name = frame.f_globals.get("__name__") if frame is not None else None
+    return type(name) is str and name.startswith("torch._inductor.")
 
 
 def _is_in(table: Iterable[tuple[str, tuple[str, ...]]], file: str, name: str) -> bool:

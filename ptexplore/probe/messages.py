@@ -838,6 +838,7 @@ class CallPathParts(TypedDict, total=False):
     table: str | None
     method: str | None
     at_least: bool
+    compiled: bool
 
 
 class CallPathData(CallPathParts):

@@ -68,6 +68,8 @@ class Path:
             data["type"] = label.type
         if label.package:
             data["package"] = True
+        if label.compiled:
+            data["compiled"] = True
         if label.method is not None:
             data["table"], data["method"] = label.table, label.method
         if self.recording:
@@ -100,6 +102,7 @@ class Label:
     guards: bool = False  # whether it may change the thread-local sets unseen
     code: CodeType | None = None
     package: bool = False
+    compiled: bool = False  # whether it is code that Dynamo made, which calls a compiled graph
 
     @property
     def called(self) -> tuple[str, str] | None:

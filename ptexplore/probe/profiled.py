@@ -52,6 +52,10 @@ def read(event: Any, name: str) -> Call | None:
         type_ = _TYPES[scope] = TYPES.get(str(scope).rpartition(".")[2], "op")
     if name.startswith(events.ENGINE):
         type_ = "engine"
+    if type_ == "op" and "::" not in name and not 0 <= fields.sequence_number < events.COUNTED:
+        # A range that C++ or torch's own Python marks. Operators have a namespace, and a torch.autograd.Function has a
+        # number. A range may end after the function that began it, so its time is not in that function's time.
+        type_ = "user"
     if type_ == "op" and given is None:
         given = fields.inputs
     return event, name, type_, fields, given, event.children

@@ -20,6 +20,7 @@ from .profiler import Profiler
 from .reasons import reason
 from .run_times import RunTimes
 from .safety import Safety
+from .slice_cut import Place, SliceCut, place_of
 from .stacks import Slot
 from .taken import sys, threading, time
 from .threads import Threads
@@ -51,7 +52,7 @@ class Slices:
     """
 
     __slots__ = (
-        "_cuts", "_fold", "_keep_next", "_not_before", "_paths", "_size", "_threads", "_times", "forks",
+        "_began_at", "_cuts", "_fold", "_keep_next", "_not_before", "_paths", "_size", "_threads", "_times", "forks",
         "keeps", "profiler", "safety", "stepping", "turn",
     )  # fmt: skip
 
@@ -67,6 +68,7 @@ class Slices:
         self.forks = False
         self.keeps: Callable[[], None] | None = None
         self._keep_next = 0
+        self._began_at: Place | None = None  # where the main thread was when this profile began, if it is known
         self._not_before = 0  # the call of the profile function from which the next try may happen
         self._size = profiler.left = SLICE
 
@@ -149,7 +151,8 @@ class Slices:
         """End the profile and fold its events. Decisions follow only if `counted`."""
         try:
             profile = self.profiler.end()
-            self._fold.take(profile, self.profiler.marked, self._paths.root, self._paths.workers)
+            cut = SliceCut(self._began_at, place_of(self._threads.mine))
+            self._fold.take(profile, self.profiler.marked, self._paths.root, self._paths.workers, cut)
             if counted:
                 self._decide()
         except BaseException as error:  # memory ran out, for example under a limit
@@ -175,6 +178,7 @@ class Slices:
         profiler = self.profiler
         left = profiler.left
         profiler.begin()
+        self._began_at = place_of(self._threads.mine)
         self._threads.tell_fold()
         for opened in were_open:
             if isinstance(opened, Slot):
@@ -204,6 +208,7 @@ class Slices:
         if self.profiler.profile is not None:
             return
         self.profiler.begin()
+        self._began_at = None
         self._threads.tell_fold()
         self._threads.open_all()
 

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from .paths import Path
 from .taken import dis
@@ -214,6 +214,11 @@ class _State(NamedTuple):
     at: int
 
 
+# The call before or after some operators, as its path; or an offset in the function's code, at which the profile began
+# or ended; or None for an unknown call, or for no call.
+End: TypeAlias = "Path | int | None"
+
+
 class SyntaxLines:
     """The lines of operators by syntax, of all functions of one recording. Each result is kept."""
 
@@ -228,10 +233,10 @@ class SyntaxLines:
         """Start to fold a profile."""
         self._states.clear()
 
-    def lines(self, path: Path, before: Path | None, after: Path | None, names: Sequence[str]) -> Sequence[int | None]:
+    def lines(self, path: Path, before: End, after: End, names: Sequence[str]) -> Sequence[int | None]:
         """Return the lines of operators that a function called by syntax between two reported calls; None: not known.
 
-        `before` and `after` are the paths of these calls. None stands for an unknown call, or for no call.
+        `before` and `after`: see `End`.
         """
         if path.calls_others or path.label.code is None:
             return (None,) * len(names)
@@ -252,7 +257,7 @@ class SyntaxLines:
         return [by_name[name] for name in names]
 
     def _possible_lines(
-        self, path: Path, before: Path | None, after: Path | None, names: Sequence[str], *, in_order: bool
+        self, path: Path, before: End, after: End, names: Sequence[str], *, in_order: bool
     ) -> Sequence[int | None]:
         assert path.label.code is not None
         code = self._code(path.label.code)
@@ -260,7 +265,7 @@ class SyntaxLines:
             return (None,) * len(names)
         sites = _sites(path, code)
         in_order = in_order and len(code.instructions) * len(names) <= MOST_STATES
-        ways = _Ways(code, sites, _at(sites, before), _at(sites, after))
+        ways = _Ways(code, sites, _end(code, sites, before), _end(code, sites, after))
         bare = [name.removeprefix("aten::") for name in names]
         possible = ways.in_order(bare) if in_order else [ways.anywhere(name) for name in bare]
         return [next(iter(lines)) if len(lines) == 1 and 0 not in lines else None for lines in possible]
@@ -288,23 +293,32 @@ def _sites(path: Path, code: _Code) -> dict[int, list[Path]]:
     return sites
 
 
-def _at(sites: dict[int, list[Path]], path: Path | None) -> frozenset[int] | None:
-    """Return the instructions that call a path; None if they are not known."""
-    return frozenset(number for number, paths in sites.items() if path in paths) or None
+def _end(code: _Code, sites: dict[int, list[Path]], end: End) -> frozenset[int] | int | None:
+    """Return the instructions that call a path, or the one instruction at an offset; None if they are not known."""
+    if isinstance(end, int):
+        return code.number(end)
+    return frozenset(number for number, paths in sites.items() if end in paths) or None
 
 
 class _Ways:
     """All ways through a function's instructions from one reported call to the next one.
 
     No way leads over a call that would have been reported. `first` and `last` are the instructions of the two calls;
-    None means any instruction.
+    None means any instruction. A number is an instruction at which a profile began or ended, between two calls.
     """
 
     def __init__(
-        self, code: _Code, sites: dict[int, list[Path]], first: frozenset[int] | None, last: frozenset[int] | None
+        self,
+        code: _Code,
+        sites: dict[int, list[Path]],
+        first: frozenset[int] | int | None,
+        last: frozenset[int] | int | None,
     ) -> None:
         self._all = code.instructions
-        self._first, self._last = first, last
+        self._start = first if isinstance(first, int) else None
+        self._first = first if isinstance(first, frozenset) else None
+        self._stop = last if isinstance(last, int) else None
+        self._last = last if isinstance(last, frozenset) else None
         self._sites = sites
         self._reported = {number for number, paths in sites.items() if not any(path.cold for path in paths)}
 
@@ -320,6 +334,8 @@ class _Ways:
         return not self._all[number].is_call and self._may_call(number, name)
 
     def _begins(self) -> list[int]:
+        if self._start is not None:
+            return [self._start]
         return [*range(len(self._all))] if self._first is None else [*self._first]
 
     def _next(self, number: int) -> Iterator[int]:
@@ -337,7 +353,7 @@ class _Ways:
             for other in following:
                 before.setdefault(other, []).append(state)
         lines: list[set[int]] = [set() for _ in names]
-        pending = [state for state in leads if state.ran == count and (state.at >= LAST or self._last is None)]
+        pending = [state for state in leads if state.ran == count and self._may_end(state)]
         reached = set(pending)
         while pending:
             state = pending.pop()
@@ -348,6 +364,12 @@ class _Ways:
                     reached.add(earlier)
                     pending.append(earlier)
         return lines
+
+    def _may_end(self, state: _State) -> bool:
+        """Whether a way may end in a state."""
+        if self._last is not None:
+            return state.at >= LAST
+        return self._stop is None or state.number == self._stop
 
     def _states(self, names: Sequence[str]) -> dict[_State, list[_State]]:
         """Return all states that a way can reach, each with the states that may follow."""
@@ -387,12 +409,13 @@ class _Ways:
     def anywhere(self, name: str) -> set[int]:
         """Return the lines that may call this operator on some way."""
         after = self._reachable(self._begins(), {number: list(self._next(number)) for number in range(len(self._all))})
-        if self._last is not None:
+        ends = [self._stop] if self._stop is not None else self._last
+        if ends is not None:
             back: dict[int, list[int]] = {}
             for number in range(len(self._all)):
                 for following in self._next(number):
                     back.setdefault(following, []).append(number)
-            after &= self._reachable([*self._last], back)
+            after &= self._reachable(ends, back)
         anchors = (self._first or frozenset()) | (self._last or frozenset())
         between = {number for number in after if number not in anchors or number not in self._reported}
         return {self._all[number].line for number in between if self._may_call(number, name)}

@@ -89,4 +89,4 @@ def test_a_message_that_cpp_has_too_is_of_no_python_function(command: InProcess,
     told = json.loads(command("explain-error", str(file), "--json").out)
     assert told["check"] is None
     assert told["words"]["places"]
-    assert told["words"]["libraries"] == ["libtorch_cpu.so"]
+    assert told["words"]["libraries"][:1] == ["libtorch_cpu.so"]  # a build for CUDA has another one with these words

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tests.harness import InProcess
+from tests.harness import TARGET, InProcess
 
 pytestmark = pytest.mark.e2e
 
@@ -238,11 +238,12 @@ def test_the_place_of_a_messages_words(command: InProcess, tmp_path: Path) -> No
     assert place["function"] == f"RNNBase.{raised.name}"
     assert raised.filename.endswith(place["source"]["path"])
     begin, end = raised.lineno or 0, raised.end_lineno or 0  # type: ignore[attr-defined]
-    assert begin <= place["source"]["line"] <= end
+    if TARGET is None:  # this process raised it, with its own torch
+        assert begin <= place["source"]["line"] <= end
 
     file.write_text(text_of("a view of other strides"), encoding="utf-8")
     told = json.loads(command("explain-error", str(file), "--json").out)["words"]
-    assert told["libraries"] == ["libtorch_cpu.so"]
+    assert told["libraries"][:1] == ["libtorch_cpu.so"]
     library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
     assert b"\0" + told["words"].encode() + b"\0" in library.read_bytes()
     assert not any(place["source"]["path"].endswith(".py") for place in told["places"]), "no frame of torch raised it"

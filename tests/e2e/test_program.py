@@ -503,7 +503,9 @@ def test_what_the_compiler_does_is_one_row_and_its_fake_operators_are_none(comma
     file = tmp_path / "compiled.py"
     file.write_text(COMPILES_THREE, encoding="utf-8")
     plain = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=True).stdout
-    result = command("trace", "--script", str(file), "--native-budget", "0", "--view", "modules")
+    saved = tmp_path / "compiled.trace"
+    kept = ("--native-budget", "0", "--view", "modules", "--save", str(saved))
+    result = command("trace", "--script", str(file), *kept)
     rows = result.out.splitlines()
     assert result.err.split()[-2:] == plain.split()  # torch compiled as many frames as without us
     (compiling,) = [row for row in rows if " compiling " in row]
@@ -513,3 +515,6 @@ def test_what_the_compiler_does_is_one_row_and_its_fake_operators_are_none(comma
     assert any("ptexplore compile --script" in row for row in rows)
     (ran,) = [row for row in rows if " f " in row and "compiled.py:7" in row]
     assert re.search(r" 4 (48|40) ", " ".join(ran.split()))  # calls and operators (40 in 2.6): none is of the compiler
+    lines = " ".join(command("trace", "--load", str(saved), "--view", "lines").out.split())
+    assert re.search(r" 7 @torch\.compile\S* compiled ×4 ", lines)  # each call of f ran a graph
+    assert re.search(r" 16 f\(x\)\.backward\(\) compiling ≤", lines)

@@ -198,7 +198,34 @@ def through_a_package() -> None:
     RESULTS.extend((y.sum().item(), biggest.sum().item()))
 
 
+def _begun(name: str) -> Any:
+    range_ = torch._C._profiler._RecordFunctionFast(name)
+    range_.__enter__()
+    return range_
+
+
+def a_range_that_ends_later() -> None:
+    """torch.compile has such ranges: the function that begins one has returned when it ends."""
+    range_ = _begun("mine")
+    x = torch.ones(300, 300)
+    for _ in range(20):
+        x = x @ x.clone() / 300
+    range_.__exit__(None, None, None)
+    RESULTS.append(x.sum().item())
+
+
+def operators_only(rounds: int = 3_000) -> None:
+    """Nothing is called for a long time, and what is called afterwards is not known yet when this is folded."""
+    x = torch.full((4, 4), 0.5)
+    for _ in range(rounds):
+        y = x @ x + x
+        x = y * 0.25
+    later = torch.clamp
+    RESULTS.append(float(later(x, min=0.0).sum()))
+
+
 PROGRAMS = (
     a_loop, comprehensions, lambdas, decorators, a_generator, a_checkpoint, a_sequence,
-    a_function_with_its_own_backward, hooks, an_optimizer, branches, through_a_package,
+    a_function_with_its_own_backward, hooks, an_optimizer, branches, through_a_package, a_range_that_ends_later,
+    operators_only,
 )  # fmt: skip

@@ -92,6 +92,7 @@ class LineFigures:
     at_least: bool = False
     by_syntax: bool = False  # of a function: operators by syntax are on no known line.
     reads: Counter[str] = field(default_factory=Counter)  # calls that give values to Python, by name
+    compiled: dict[int, int] = field(default_factory=dict)  # calls of code that Dynamo made, by the path's number
     copies: Counter[str] = field(default_factory=Counter)  # calls that only copy, by name
     copied: Counter[str] = field(default_factory=Counter)  # the bytes of these copies
     of_whole: Measured = NO_WORK
@@ -176,19 +177,17 @@ class _Around:
 
 @dataclass(frozen=True, slots=True)
 class LinesOfProgram:
-    """The figures of all lines. `rest`: what ran on no line. `main`: the time of the main thread on lines and in rest.
+    """The figures of all lines.
 
-    The sum of `own` over all lines, and `rest`, is everything that ran, each once.
+    `of_rest`: what the main thread ran on no line. `of_threads`: what other threads ran on no line. `main`: the time of
+    the main thread on lines and in its rest. The sum of `own` over all lines, with both rests, is everything that ran,
+    each once.
     """
 
     figures: Mapping[LinePlace, LineFigures]
     of_rest: Measured
+    of_threads: Measured
     main: int
-
-    @property
-    def rest(self) -> Weighed:
-        """What ran on no line, without recording."""
-        return self.of_rest.known
 
 
 class _Adding:
@@ -197,6 +196,7 @@ class _Adding:
     def __init__(self) -> None:
         self.figures: dict[LinePlace, LineFigures] = {}
         self.rest: list[Measured] = []
+        self.threads: list[Measured] = []
 
     def at(self, place: LinePlace, function: CallPath) -> LineFigures:
         return self.figures.setdefault(place, LineFigures(function.name, function.first or 1))
@@ -206,7 +206,7 @@ class _Adding:
         self.at(line, path).add(Measured(calls), own=True)
         return _Around(line, (*around.lines, line) if line not in around.lines else around.lines)
 
-    def ran(self, around: _Around, measured: Measured, *, runs_nodes: bool = False) -> None:
+    def ran(self, around: _Around, measured: Measured, *, in_thread: bool, runs_nodes: bool = False) -> None:
         """Adds a piece of work to its place, and to all lines that led to this place."""
         places = dict.fromkeys((*around.lines, *((around.place,) if around.place is not None else ())))
         for place in places:
@@ -214,7 +214,7 @@ class _Adding:
             figures.add(measured, own=place == around.place)
             figures.runs_nodes |= runs_nodes
         if around.place is None:
-            self.rest.append(measured)
+            (self.threads if in_thread else self.rest).append(measured)
 
 
 def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesOfProgram:
@@ -229,7 +229,7 @@ def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesO
     for path, where, cost, is_beside in zip(program.paths, around, own_costs(program), beside, strict=True):
         if path.kind != "imports" and (cost or path.recording) and path.parent is not None:
             compiling = cost if is_compilation(path) else 0
-            adding.ran(where, Measured(Weighed(cost=cost), path.recording, path.error, compiling))
+            adding.ran(where, Measured(Weighed(cost=cost), path.recording, path.error, compiling), in_thread=is_beside)
             main += 0 if is_beside else cost - path.recording
     backward = Counter[int]()
     for calls in program.calls:
@@ -246,11 +246,12 @@ def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesO
         event = read_or_copy(program, calls)
         if event is not None and where.place is not None:
             adding.figures[where.place].note(event, calls.calls)
-        adding.ran(where, Measured(weighed), runs_nodes=program.kinds[program.routes[calls.route].kind].type in NODES)
+        runs_nodes = program.kinds[program.routes[calls.route].kind].type in NODES
+        adding.ran(where, Measured(weighed), in_thread=beside[calls.path], runs_nodes=runs_nodes)
         main += 0 if beside[calls.path] else weighed.cost
     for figures in adding.figures.values():
         figures.sum_up()
-    return LinesOfProgram(adding.figures, sum_of(adding.rest), max(main, 0))
+    return LinesOfProgram(adding.figures, sum_of(adding.rest), sum_of(adding.threads), max(main, 0))
 
 
 def _arounds(program: Program, is_shown: Callable[[CallPath], bool], adding: _Adding) -> list[_Around]:
@@ -266,6 +267,8 @@ def _arounds(program: Program, is_shown: Callable[[CallPath], bool], adding: _Ad
             is_call = path.kind != "torch" or not path.name.endswith(_NO_CALLS)
             outer = adding.called(outer, line, parent, Weighed(calls=path.calls * is_call))
             adding.figures[line].at_least |= path.at_least
+            if parent.compiled and path.parent is not None:
+                adding.figures[line].compiled[path.parent] = parent.calls
         if path.kind == "builtin" and path.method == LISTS and outer.place is not None:
             adding.figures[outer.place].reads[LISTS] += path.calls
         if path.file is not None and is_shown(path):

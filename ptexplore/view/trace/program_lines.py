@@ -17,7 +17,7 @@ from ptexplore.model.program import Program
 from ptexplore.model.run import CARRIED, Weighed
 from ptexplore.model.trace import Session, Trace
 from ptexplore.resolve.places.precision import of_yours
-from ptexplore.view.trace.amounts import size
+from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import about_this, explained, legend, title_of, to_legend
 from ptexplore.view.trace.columns import AT_MOST, Column, cells, columns_of, time_of
 from ptexplore.view.trace.ending import ending_lines
@@ -186,7 +186,7 @@ class _Table:
         is_module = figures.function == "<module>" and place.function != ""
         in_function = figures.function if is_module else f"in {figures.function}"
         details: tuple[Detail, ...] = (says.OnNoLine(syntax=figures.by_syntax),) if place.function else ()
-        details = (*details, *_reads_and_copies(figures))
+        details = (*details, *_what_else(figures))
         without = ("backward",) if figures.runs_nodes else ()
         time, *others = cells(self.columns, figures.whole if not place.function else figures.own, *without)
         own, *_ = cells(self.columns, figures.own)
@@ -203,7 +203,12 @@ class _Table:
         )
 
 
-def _reads_and_copies(figures: LineFigures) -> Iterator[Detail]:
+def _what_else(figures: LineFigures) -> Iterator[Detail]:
+    """Yields what a line did that costs more than it shows: compiling, reads of values, copies."""
+    if figures.compiled:
+        yield says.CompiledTimes(sum(figures.compiled.values()))
+    if figures.of_own.compiling:
+        yield says.Compiling(seconds(figures.of_own.compiling))
     if figures.reads:
         yield says.ReadsValues(calls=tuple(says.CalledTimes(*each) for each in figures.reads.most_common()))
     if figures.copies:
@@ -219,11 +224,15 @@ def _signed(cell: str, measured: Measured) -> str:
 
 
 def _rest(lines: LinesOfProgram, whole: int, table: _Table) -> list[ScreenRow]:
-    """Returns the row for everything that ran on no line of yours."""
-    rest = replace(lines.rest, cost=lines.rest.cost + max(whole - lines.main, 0))
-    if rest == NOTHING:
-        return []
-    return [ScreenRow(f"{INDENT}{worded(beside.OnNoLineOfYours())}", cells=table.sums(rest), is_rest=True)]
+    """Returns the rows for everything that ran on no line of yours: in the main thread, and in others."""
+    main = lines.of_rest.known
+    main = replace(main, cost=main.cost + max(whole - lines.main, 0))
+    rests = ((main, beside.OnNoLineOfYours()), (lines.of_threads.known, beside.InThreadsOnNoLine()))
+    return [
+        ScreenRow(f"{INDENT}{worded(what)}", cells=table.sums(rest), is_rest=True)
+        for rest, what in rests
+        if rest != NOTHING
+    ]
 
 
 def _used(rows: Sequence[ScreenRow], headings: tuple[str, ...]) -> tuple[tuple[ScreenRow, ...], tuple[str, ...]]:

@@ -197,6 +197,8 @@ ENGLISH: Catalogue = {
     says.OnNoLine: "itself: Python{syntax#, operator syntax|}",
     says.CalledTimes: "{name} ×{count}[ {size}]",
     says.ReadsValues: "reads: {calls:, }",
+    says.CompiledTimes: "compiled ×{count}",
+    says.Compiling: "compiling ≤{time}",
     says.CopiesData: "copies: {calls:, }",
     says.CalledFrom: "{places}[ +{more}]",
 }

@@ -149,6 +149,7 @@ ENGLISH: Catalogue = {
     says.OtherMatch: "{name}[ in {inside}][ {cost}]",
     says.MoreLines: "… {few} line{few#|s}",
     says.OnNoLineOfYours: "on no line of yours",
+    says.InThreadsOnNoLine: "in other threads, on no line of yours",
     says.LinesMean: (
         "a line has its calls and the calls inside them; `self` is the time without your other lines; a file has the "
         "sums over its lines"
