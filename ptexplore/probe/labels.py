@@ -35,8 +35,8 @@ COMPILERS = (
     ("_dynamo/convert_frame.py", ("_compile",)),
     ("_inductor/compile_fx.py", ("bw_compiler",)),
 )
-# How the global begins that holds a compiled graph: OutputGraph.compile_and_call_fx_graph of torch/_dynamo/
-# output_graph.py makes the name, and the code that Dynamo made for a function of yours calls it.
+# How the name of the global begins that holds a compiled graph. Dynamo's code for a function of yours calls it.
+# Source: OutputGraph.compile_and_call_fx_graph of torch/_dynamo/output_graph.py.
 _COMPILED_GRAPH = re.compile(r"__compiled_fn_\d").match
 DECORATORS = 20  # wrappers around a forward that are looked through: wrappers may refer to each other in a circle.
 INSIDE_A_MODULE = torch.nn.Module._call_impl.__code__  # not a row: the call of a module is one row, with its hooks

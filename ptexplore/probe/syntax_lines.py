@@ -214,8 +214,8 @@ class _State(NamedTuple):
     at: int
 
 
-# The call before or after some operators, as its path; or an offset in the function's code, at which the profile began
-# or ended; or None for an unknown call, or for no call.
+# What is before or after some operators. A path: the reported call. A number: the profile began or ended here, at this
+# offset in the function's code. None: an unknown call, or no call.
 End: TypeAlias = "Path | int | None"
 
 
