@@ -214,7 +214,7 @@ class _State(NamedTuple):
     at: int
 
 
-# What is before or after some operators. A path: the reported call. A number: the profile began or ended here, at this
+# The neighbour of some operators. A path: the reported call before or after them. A number: the profile began or ended here, at this
 # offset in the function's code. None: an unknown call, or no call.
 End: TypeAlias = "Path | int | None"
 
