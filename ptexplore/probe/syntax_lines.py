@@ -214,8 +214,8 @@ class _State(NamedTuple):
     at: int
 
 
-# The neighbour of some operators. A path: the reported call before or after them. A number: the profile began or ended here, at this
-# offset in the function's code. None: an unknown call, or no call.
+# The neighbour of some operators. A path: the reported call before or after them. A number: the profile began or ended
+# here, at this offset in the function's code. None: an unknown call, or no call.
 End: TypeAlias = "Path | int | None"
 
 
