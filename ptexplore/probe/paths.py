@@ -30,7 +30,7 @@ class Path:
 
     __slots__ = (
         "calls", "calls_others", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks",
-        "parent", "read", "recording", "seen", "site", "slots", "time",
+        "others", "parent", "read", "recording", "seen", "site", "slots", "time",
     )  # fmt: skip
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
@@ -46,7 +46,10 @@ class Path:
         self.hot = label.has_row  # whether its time is needed
         self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator any time
         self.cold = False
-        self.calls_others = False  # whether it called a function of Python that has no path, except a comprehension
+        # The offsets in its code at which it called functions of Python without paths, except comprehensions.
+        # `calls_others`: it may have called such functions from anywhere.
+        self.others: set[int] = set()
+        self.calls_others = label.code is None
 
     def data(self, waiting: float, *, at_least: bool = False) -> CallPathData:
         """Return the path as plain data. `at_least`: further calls of it had no room for a path.

@@ -110,10 +110,8 @@ class ProfileFunction:
         """Prepare the function for the main thread, and measure what an event costs, before the run begins."""
         self._stack = thread.stack
         path = thread.stack[-1].path
-        path.calls_others = True  # else each call is looked at
         self._timed_next = sys.maxsize
         self.costs.measure(self.function)
-        path.calls_others = False
         path.recording = self._times.hook = self.calls = self._timed_next = 0
         self.given_up = False  # the measurement called sys.setprofile
 
@@ -191,7 +189,11 @@ class ProfileFunction:
             calls = self.calls = self.calls + 1
             if event == "call":
                 code = id(frame.f_code)
-                is_unasked = code in self._unasked_codes and (self._stack[-1].path.calls_others or code in self._inner)
+                is_unasked = code in self._unasked_codes and (
+                    (slot := self._stack[-1]).path.calls_others
+                    or code in self._inner
+                    or slot.frame.f_lasti in slot.path.others  # type: ignore[union-attr]  # a path of a function
+                )
             elif event == "return":
                 is_unasked = id(frame.f_code) in self._unasked_codes
             elif event == "c_call":
@@ -386,8 +388,8 @@ class ProfileFunction:
                 self._note_code(code, label)
             if label is not None and (label.kind != "library" or self._labels.by_user(frame)):
                 self._called(thread, frame, code, label)
-            elif not (slot := thread.stack[-1]).path.calls_others:
-                slot.path.calls_others = code.co_name not in COMPREHENSIONS and not _is_around(frame, slot)
+            elif not thread.stack[-1].path.calls_others:
+                _note_other(thread.stack[-1], frame)
             return
         innermost = thread.stack[-1]
         if innermost.frame is frame:
@@ -449,6 +451,7 @@ class ProfileFunction:
         path = known if known is not None else self._paths.child(around, key, label, back if at is not None else None)
         own = path is not around
         if not own:
+            around.calls_others = True
             self._paths.count_without(path, label, frame)
         elif not code.co_flags & RESUMED or not goes_on(frame):
             path.calls += 1
@@ -537,6 +540,16 @@ class ProfileFunction:
             self._slices.if_safe()
         if self.steps is not None:
             self.steps.before_syntax(thread, path)
+
+
+def _note_other(slot: Slot, frame: FrameType) -> None:
+    """Note from where an open function called a function of Python without a path."""
+    if frame.f_code.co_name in COMPREHENSIONS or _is_around(frame, slot):
+        return
+    if slot.own and slot.frame is not None and slot.frame.f_code is slot.path.label.code:
+        slot.path.others.add(slot.frame.f_lasti)
+    else:
+        slot.path.calls_others = True
 
 
 def _is_around(frame: FrameType, slot: Slot) -> bool:

@@ -244,7 +244,7 @@ class SyntaxLines:
         given = tuple(names) if in_order else tuple(dict.fromkeys(names))
         state = self._states.get(path)
         if state is None:
-            state = self._states[path] = tuple([inner.cold for inner in path.children.values()])
+            state = self._states[path] = (len(path.others), *[inner.cold for inner in path.children.values()])
         key = (path, before, after, given, in_order, state)
         known = self._known.get(key)
         if known is None:
@@ -265,7 +265,8 @@ class SyntaxLines:
             return (None,) * len(names)
         sites = _sites(path, code)
         in_order = in_order and len(code.instructions) * len(names) <= MOST_STATES
-        ways = _Ways(code, sites, _end(code, sites, before), _end(code, sites, after))
+        others = frozenset(map(code.number, path.others))
+        ways = _Ways(code, sites, others, _end(code, sites, before), _end(code, sites, after))
         bare = [name.removeprefix("aten::") for name in names]
         possible = ways.in_order(bare) if in_order else [ways.anywhere(name) for name in bare]
         return [next(iter(lines)) if len(lines) == 1 and 0 not in lines else None for lines in possible]
@@ -303,6 +304,7 @@ def _end(code: _Code, sites: dict[int, list[Path]], end: End) -> frozenset[int] 
 class _Ways:
     """All ways through a function's instructions from one reported call to the next one.
 
+    `others`: the instructions that called functions of Python without paths. Any operator may come from there.
     No way leads over a call that would have been reported. `first` and `last` are the instructions of the two calls;
     None means any instruction. A number is an instruction at which a profile began or ended, between two calls.
     """
@@ -311,6 +313,7 @@ class _Ways:
         self,
         code: _Code,
         sites: dict[int, list[Path]],
+        others: frozenset[int],
         first: frozenset[int] | int | None,
         last: frozenset[int] | int | None,
     ) -> None:
@@ -320,10 +323,13 @@ class _Ways:
         self._stop = last if isinstance(last, int) else None
         self._last = last if isinstance(last, frozenset) else None
         self._sites = sites
-        self._reported = {number for number, paths in sites.items() if not any(path.cold for path in paths)}
+        self._others = others
+        self._reported = {number for number, paths in sites.items() if not any(path.cold for path in paths)} - others
 
     def _may_call(self, number: int, name: str) -> bool:
         """Whether an instruction between the two calls may call this operator without any report."""
+        if number in self._others:
+            return True
         each = self._all[number]
         if each.is_call and number in self._reported:
             return False
@@ -387,7 +393,7 @@ class _Ways:
                 continue
             may_call = self._may_call if at == BETWEEN else self._may_call_beside
             if ran < len(names) and may_call(number, names[ran]):
-                is_over = names[ran] in self._all[number].ends
+                is_over = names[ran] in self._all[number].ends and number not in self._others
                 leads += self._after(state, ran + 1) if is_over else [_State(number, ran + 1, at)]
             leads += self._after(state, ran)
             known[state] = leads

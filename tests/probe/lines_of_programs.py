@@ -5,8 +5,14 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
+import json
+import logging
+import operator
+import queue
+import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -224,8 +230,40 @@ def operators_only(rounds: int = 3_000) -> None:
     RESULTS.append(float(later(x, min=0.0).sum()))
 
 
+def beside_other_python() -> None:
+    """Functions of Python's own library have no paths. Some of them call operators, by calls and by syntax."""
+    waiting: queue.Queue[Any] = queue.Queue()
+    for number in range(6):
+        t = torch.full((3, 3), float(number))
+        waiting.put(t @ t + number)
+        text = json.dumps({"number": number})
+        if number % 2:
+            t = t * len(text) - 1
+        u = collections.UserList([t[0, 0]]) == collections.UserList([t[1, 1] * 2])
+        t += 1 if u else 2
+    while not waiting.empty():
+        t = waiting.get() * 3 - t
+    mean = statistics.fmean([t[0, 0], t[1, 1]])
+    both = functools.reduce(operator.mul, [t, t]) / 2
+    RESULTS.append(mean + both.sum().item())
+
+
+def a_loop_that_logs() -> None:
+    """Between a log line and the next call of torch runs no operator by syntax, so all lines are known."""
+    log = logging.getLogger(__name__)
+    w = torch.ones(4, requires_grad=True)
+    for number in range(20):
+        x = torch.full((4,), float(number))
+        loss = ((w * x - 1) ** 2).mean()
+        (grad,) = torch.autograd.grad(loss, w)
+        with torch.no_grad():
+            w -= 0.1 * grad
+        log.debug("step %d", number)
+    RESULTS.append(loss.item())
+
+
 PROGRAMS = (
     a_loop, comprehensions, lambdas, decorators, a_generator, a_checkpoint, a_sequence,
     a_function_with_its_own_backward, hooks, an_optimizer, branches, through_a_package, a_range_that_ends_later,
-    operators_only,
+    operators_only, beside_other_python, a_loop_that_logs,
 )  # fmt: skip

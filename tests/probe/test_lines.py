@@ -141,6 +141,19 @@ def test_each_operator_is_on_the_line_that_python_was_at(run: Callable[[], None]
 UNKNOWN = {
     "comprehensions": {"aten::mul": 3, "aten::add": 3, "aten::item": 1},
     "through_a_package": {"aten::add": 2},
+    # Calls of classes, and of functions without paths, stand between the calls that are seen.
+    "beside_other_python": {
+        "aten::matmul": 6,
+        "aten::add": 6,
+        "aten::select": 28,
+        "aten::mul": 16,
+        "aten::eq": 6,
+        "aten::is_nonzero": 6,
+        "aten::add_": 6,
+        "aten::sub": 9,
+        "aten::item": 2,
+        "aten::div": 1,
+    },
     "a_range_that_ends_later": {"aten::matmul": 1, "aten::div": 1},
 }
 

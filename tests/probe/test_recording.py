@@ -1128,7 +1128,8 @@ def test_functions_that_call_each_other_are_one_row_each_and_rows_add_up() -> No
     assert rows["_even"].operators == right["_even"] + right["_helper"]
     assert rows["_odd"].operators == rows["_helper"].operators == right["_helper"]
     for part in root.walk():
-        assert sum(inner.cost for inner in part.parts) <= part.cost <= root.cost
+        known = sum(inner.cost for inner in part.parts if not inner.at_most)  # a bound may be above the time around it
+        assert known <= part.cost <= root.cost
 
 
 class Interrupted:
