@@ -1,6 +1,7 @@
 """The text of your lines that made calls, from the files of your functions.
 
-A file may have changed since Python read it. So it is compiled again: only a function whose code is equal has text.
+A file may have changed since Python read it. So it is compiled again: only a function whose code is equal has text. A
+module's code contains all functions of its file. So if the module is equal, code that Dynamo made has text, too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST = 5_000  # lines of all files together
 WIDEST = 200  # characters of a line
+MODULE = "<module>"
 LARGEST = 1 << 20  # characters; a longer file is not compiled again
 
 
@@ -42,13 +44,19 @@ def source_lines(paths: Iterable[Path], by_syntax: Iterable[tuple[Path, int]]) -
     `by_syntax`: functions, each with a line that called an operator by syntax.
     """
     wanted: dict[CodeType, set[int]] = {}
+    of_dynamo: set[CodeType] = set()
     for label, line in _lines(paths, by_syntax):
         if label.code is not None and line is not None and not label.package:
             wanted.setdefault(label.code, set()).add(line)
+            if label.compiled:
+                of_dynamo.add(label.code)
     known: dict[str, dict[int, str]] = {}
     left = MOST
     with unpatched.ours():
+        same = {code.co_filename for code in wanted if code.co_name == MODULE and _is_same(code)}
         for code, lines in wanted.items():
+            if not (code.co_filename in same if code in of_dynamo else _is_same(code)):
+                continue
             for line, text in _text(code, lines):
                 if left > 0:
                     left -= 1
@@ -67,13 +75,16 @@ def _lines(paths: Iterable[Path], by_syntax: Iterable[tuple[Path, int]]) -> Iter
 
 
 def _text(code: CodeType, lines: Iterable[int]) -> Iterator[tuple[int, str]]:
-    """Yield the text of these lines of a function, if its file still compiles to this function."""
+    """Yield the text of these lines of a function's file."""
     file = _file(code.co_filename)
-    if code not in file.functions.get((code.co_name, code.co_firstlineno), ()):
-        return
     for line in lines:
         if 0 < line <= len(file.lines):
             yield line, file.lines[line - 1].rstrip()[:WIDEST]
+
+
+def _is_same(code: CodeType) -> bool:
+    """Return whether the file of a function still compiles to this function."""
+    return code in _file(code.co_filename).functions.get((code.co_name, code.co_firstlineno), ())
 
 
 def _file(name: str) -> _File:
