@@ -38,8 +38,8 @@ from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON
 from ptexplore.view.words.templates import names
 
 CATALOGUES = (
-    reasons.ENGLISH, places.ENGLISH, remarks.ENGLISH, remarks.NAMED, remarks.TYPED, details.ENGLISH, AS_COMMANDS,
-    IN_PYTHON, trace_remarks.ENGLISH, ending.ENGLISH, tensors.ENGLISH, ladder.ENGLISH,
+    reasons.ENGLISH, places.ENGLISH, places.ON_PAGES, remarks.ENGLISH, remarks.NAMED, remarks.TYPED, details.ENGLISH,
+    AS_COMMANDS, IN_PYTHON, trace_remarks.ENGLISH, ending.ENGLISH, tensors.ENGLISH, ladder.ENGLISH,
 )  # fmt: skip
 TABLES: tuple[Any, ...] = (
     uses.CERTAINTY, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
