@@ -49,8 +49,8 @@ TABLES: tuple[Any, ...] = (
     graph.SAVED, graph.HOOKS, graph.NO_LINES, graph.NO_RUN, graph.OWNERS, graph.LEFT_AS, graph.WHY, tensors.OBJECTIONS,
     ladder.RUNGS, ladder.TABLES, ladder.HEADINGS, editor.REMARKS,
     compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,
-    lowering.ABOUT, lowering.FAILURES, lowering.NOTES, lowering.UNCHECKED, lowering.CHANGES, lowering.NOT_CORE,
-    notebook.NOT_COPIED, weights.OF_ONE,
+    lowering.ABOUT, lowering.FAILURES, lowering.FLAGS, lowering.NOTES, lowering.UNCHECKED, lowering.CHANGES,
+    lowering.NOT_CORE, notebook.NOT_COPIED, weights.OF_ONE,
 )  # fmt: skip
 PAIRS: tuple[Any, ...] = (
     uses.SORTS,
