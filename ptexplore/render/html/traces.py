@@ -38,7 +38,7 @@ _OPEN_IN_PROGRAM = 0  # of a program, which has many calls of its own
 # Each level is also indented by some pixels; site.css makes these few below the twelfth.
 _NESTED = 40
 _LEVELS = 30  # levels that are indented in the first view
-_ONE_LINE = 40  # characters of a place beside a row
+_ONE_LINE = 41  # characters of a place beside a row
 _Further = Callable[[TraceRow, int], str]
 
 
