@@ -42,9 +42,9 @@ def test_why_a_place_is_not_known_is_markup_and_offers_no_command() -> None:
 
 
 def test_a_finding_offers_no_command_and_so_no_path_of_another_machine() -> None:
-    told = KindsStepped(1, 4, OneOfEach(), 7, (), StepOperator("/home/somebody/train.py", "ones"), "ones")
+    told = KindsStepped(1, 4, OneOfEach(), 7, (), StepOperator("/opt/somebody/train.py", "ones"), "ones")
     given = replace(expression(), findings=(Finding("stepped", told),))
-    assert "/home/somebody" in sentence(told)
+    assert "/opt/somebody" in sentence(told)
     (finding,) = on_page(given).findings
     assert (
         sentence(finding.told)
