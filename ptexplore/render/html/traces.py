@@ -236,6 +236,15 @@ class Traces:
         rows = first_rows(self.site, trace, shown, "index.html")
         return LiveTrace(title_of(trace), shown.facts, rows, self.url(name), len(self.given) - 1) if rows else None
 
+    def _distinct_titles(self) -> list[str]:
+        """Returns the titles of the traces in a list: two traces of one program also have the names of their pages."""
+        titles = [title_of(trace) for _name, trace, _session in self.given]
+        times = Counter(titles)
+        return [
+            f"{title} ({name})" if times[title] > 1 else title
+            for title, (name, _trace, _session) in zip(titles, self.given, strict=True)
+        ]
+
     def write(self, others: Listed = NONE) -> None:
         """Write the page of each trace, and the list of all. `others` are other recordings in the list, by heading."""
         for name, recorded, session in self.given:
@@ -257,7 +266,8 @@ class Traces:
             self.out.write(url, page)
         if not self.given and not any(others.values()):
             return
-        rows = [(title_of(trace), self.url(name), trace.torch.version) for name, trace, _session in self.given]
+        rows = [(title, self.url(name), trace.torch.version)
+                for title, (name, trace, _session) in zip(self._distinct_titles(), self.given, strict=True)]  # fmt: skip
         url = "traces/index.html"
         page = render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows, others=others)
         self.out.write(url, page)

@@ -11,8 +11,9 @@ from ptexplore.model.place_reasons import NotIndexed
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import KindsStepped, OneOfEach
 from ptexplore.model.trace import Finding
+from ptexplore.render.html.output import Output
 from ptexplore.render.html.places import places
-from ptexplore.render.html.traces import first_rows
+from ptexplore.render.html.traces import Traces, first_rows
 from ptexplore.view.line import Line
 from ptexplore.view.site.recorded import labelled, meanings_on_page, on_page
 from ptexplore.view.site.site import Settings, Site
@@ -81,3 +82,12 @@ def test_a_line_about_an_error_has_its_label_beside_it() -> None:
     assert labelled(Line("text", drawing)) == ("", Line("text", "│ 0,0 │"))
     longer = Line("text", "a label that is longer than the margin")
     assert labelled(longer) == ("", longer)
+
+
+def test_two_traces_of_one_program_can_be_told_apart(tmp_path: Path) -> None:
+    out = Output(tmp_path)
+    out.begin()
+    Traces(SITE, out, [("before", expression(), None), ("after", expression(), None)], {}).write()
+    out.finish()
+    listed = re.findall(r"<code>(.*?)</code></a>", (tmp_path / "traces/index.html").read_text(encoding="utf-8"))
+    assert [text.rpartition(" ")[2] for text in listed] == ["(before)", "(after)"]
