@@ -266,8 +266,10 @@ class Traces:
             self.out.write(url, page)
         if not self.given and not any(others.values()):
             return
-        rows = [(title, self.url(name), trace.torch.version)
-                for title, (name, trace, _session) in zip(self._distinct_titles(), self.given, strict=True)]  # fmt: skip
+        rows = [
+            (title, self.url(name), trace.torch.version)
+            for title, (name, trace, _session) in zip(self._distinct_titles(), self.given, strict=True)
+        ]
         url = "traces/index.html"
         page = render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows, others=others)
         self.out.write(url, page)
