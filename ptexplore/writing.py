@@ -94,7 +94,7 @@ def _regular(file: Path) -> os.stat_result | None:
 
 
 def _replace(target: str, state: os.stat_result | None, data: bytes) -> None:
-    """Put a complete file at `target`, which is no link. `state` is the state of the file that is there, or None."""
+    """Put a complete file at `target`, which is not a link. `state` is the state of the file that is there, or None."""
     if state is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target)
     folder, name = os.path.split(target)

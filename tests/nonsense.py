@@ -38,8 +38,8 @@ from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON
 from ptexplore.view.words.templates import names
 
 CATALOGUES = (
-    reasons.ENGLISH, places.ENGLISH, remarks.ENGLISH, remarks.NAMED, remarks.TYPED, details.ENGLISH, AS_COMMANDS,
-    IN_PYTHON, trace_remarks.ENGLISH, ending.ENGLISH, tensors.ENGLISH, ladder.ENGLISH,
+    reasons.ENGLISH, places.ENGLISH, places.ON_PAGES, remarks.ENGLISH, remarks.NAMED, remarks.TYPED, details.ENGLISH,
+    AS_COMMANDS, IN_PYTHON, trace_remarks.ENGLISH, ending.ENGLISH, tensors.ENGLISH, ladder.ENGLISH,
 )  # fmt: skip
 TABLES: tuple[Any, ...] = (
     uses.CERTAINTY, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
@@ -49,8 +49,8 @@ TABLES: tuple[Any, ...] = (
     graph.SAVED, graph.HOOKS, graph.NO_LINES, graph.NO_RUN, graph.OWNERS, graph.LEFT_AS, graph.WHY, tensors.OBJECTIONS,
     ladder.RUNGS, ladder.TABLES, ladder.HEADINGS, editor.REMARKS,
     compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,
-    lowering.ABOUT, lowering.FAILURES, lowering.NOTES, lowering.UNCHECKED, lowering.CHANGES, lowering.NOT_CORE,
-    notebook.NOT_COPIED, weights.OF_ONE,
+    lowering.ABOUT, lowering.FAILURES, lowering.FLAGS, lowering.NOTES, lowering.UNCHECKED, lowering.CHANGES,
+    lowering.NOT_CORE, notebook.NOT_COPIED, weights.OF_ONE,
 )  # fmt: skip
 PAIRS: tuple[Any, ...] = (
     uses.SORTS,

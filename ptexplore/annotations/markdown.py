@@ -25,7 +25,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 def parser(*, html: bool = False) -> MarkdownIt:
-    """Returns the parser for showing notes. HTML is plain text, and a URL that `link_trouble` refuses is no link."""
+    """Returns the parser for showing notes. HTML is plain text, and so is a URL that `link_trouble` refuses."""
     from markdown_it import MarkdownIt
 
     class Reader(MarkdownIt):

@@ -45,8 +45,8 @@ def card_tables(card: Card) -> tuple[CardTable, ...]:
     """Returns the tables of a card, for common dispatch keys. A table without rows is left out."""
     tables = (
         CardTable("dispatch key", "runs", tuple(_keys(card)), "What runs for each dispatch key"),
-        CardTable("derivative", "formula", tuple(_derivative(card))),
-        CardTable("Python name", "calls", tuple(_names(card))),
+        CardTable("derivative", "formula", tuple(_derivative(card)), "Its derivative"),
+        CardTable("Python name", "calls", tuple(_names(card)), "Its functions in Python"),
     )
     return tuple(table for table in tables if table.rows)
 

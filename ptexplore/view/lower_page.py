@@ -17,7 +17,7 @@ from ptexplore.model.rungs import (
 )
 from ptexplore.view.compile_page import CompilePage, FileLabels, PageLine, PageRow, PageSection, seconds_words
 from ptexplore.view.words.compiling import amount
-from ptexplore.view.words.lowering import ABOUT, CHANGES, FAILURES, NOT_CORE, NOTES, UNCHECKED
+from ptexplore.view.words.lowering import ABOUT, CHANGES, FAILURES, FLAGS, NOT_CORE, NOTES, UNCHECKED
 
 MOST_ROWS = 14  # changed operators on the first screen
 MOST_KINDS = 6
@@ -25,13 +25,13 @@ MOST_NOTES = 3
 LONGEST = 160  # characters of a message of torch
 
 
-def lower_page(report: LowerReport) -> CompilePage:
-    """Returns the first screen."""
+def lower_page(report: LowerReport, *, on_site: bool = False) -> CompilePage:
+    """Returns the first screen. On a site, it names no options of the command."""
     names = labels_of_run(report)
-    sections = [_rungs(report, names)]
+    sections = [_rungs(report, names, on_site=on_site)]
     step = most_changed(report.steps)
     if step is not None:
-        sections.append(_changes(report, step, names))
+        sections.append(_changes(report, step, names, on_site=on_site))
     run = report.run
     return CompilePage(
         title=run.expression,
@@ -96,16 +96,17 @@ def _findings(report: LowerReport) -> Iterator[str]:
 # --- the rungs ---
 
 
-def _rungs(report: LowerReport, names: FileLabels) -> PageSection:
+def _rungs(report: LowerReport, names: FileLabels, *, on_site: bool) -> PageSection:
     steps = {step.after: step for step in report.steps}
-    rows = [_rung(rung, steps.get(rung.name), names, report) for rung in report.rungs]
+    rows = [_rung(rung, steps.get(rung.name), names, report, on_site=on_site) for rung in report.rungs]
     return PageSection(("operators", "difference", "time"), "rung", tuple(rows))
 
 
-def _rung(rung: Rung, step: RungStep | None, names: FileLabels, report: LowerReport) -> PageRow:
+def _rung(rung: Rung, step: RungStep | None, names: FileLabels, report: LowerReport, *, on_site: bool) -> PageRow:
     about = ABOUT[rung.name]
     if rung.failure is not None:
-        text = f"{about}: {_failure_words(rung.failure, report)}"
+        flag = FLAGS.get(rung.failure.kind) if not on_site else None
+        text = f"{about}: {_failure_words(rung.failure, report)}{f' ({flag})' if flag is not None else ''}"
         return PageRow(("-", "-", "-"), rung.name, None, text, tuple(_failure(rung.failure, names)))
     time = seconds_words(rung.seconds) if rung.seconds is not None else "-"
     cells = (f"{rung.count:,}", _difference(rung), time)
@@ -222,7 +223,7 @@ def first_line(message: str) -> str:
 # --- two rungs side by side ---
 
 
-def _changes(report: LowerReport, step: RungStep, names: FileLabels) -> PageSection:
+def _changes(report: LowerReport, step: RungStep, names: FileLabels, *, on_site: bool) -> PageSection:
     """Returns the operators that the step changes; the others are counted."""
     rungs = {rung.name: rung for rung in report.rungs}
     before = {operator.name: operator for operator in rungs[step.before].operators}
@@ -235,10 +236,13 @@ def _changes(report: LowerReport, step: RungStep, names: FileLabels) -> PageSect
     left = len(changed) - MOST_ROWS
     same = step.amount("same")
     if left > 0:
-        lines.append(f"{left} more changed: --to {step.before},{step.after} shows all")
+        lines.append(f"{left} more changed{'' if on_site else f': --to {step.before},{step.after} shows all'}")
     if same:
         lines.append(f"{amount(same, 'operator')} the same on both")
-    return PageSection((), f"{step.before} → {step.after}, the neighbours that differ most", tuple(rows), tuple(lines))
+    pair = f"{step.before} → {step.after}"
+    return PageSection(
+        (), f"{pair}, the neighbours that differ most", tuple(rows), tuple(lines), title=f"What {pair} changes"
+    )
 
 
 def _side_by_side(operator: RungOperator, into: Sequence[RungOperator], names: FileLabels) -> PageRow:

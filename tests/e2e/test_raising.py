@@ -285,7 +285,7 @@ def test_where_an_error_ended_is_open_behind_the_first_key(command: InProcess) -
     given = ("trace", "torch.mm(x, x)", "--var", "x=torch.ones(2, 3)", "--once", "--no-native")
     shown = command(*given, "--view", "path", env={"COLUMNS": "160"}).out
     row = next(line for line in shown.splitlines() if "VariableType::mm" in line)
-    assert "next key not known" in row
+    assert "next dispatch key not known" in row
     kernel = next(hop for hop in json.loads(command(*given, "--json").out)["hops"] if hop["kind"] == "kernel")
     assert [why for why in kernel["why"] if (why["code"], why.get("after")) == ("key-not-known", "AutogradCPU")]
 

@@ -187,8 +187,11 @@ def _lookup_apart(workspace: Workspace) -> Lookup:
 
 
 def _counts(contents: SiteContents, site: Site) -> list[str]:
-    saved = sum(map(len, (contents.traces, contents.compiles, contents.lowers, contents.graphs, contents.tensors)))
-    further = ((len(site.operators), "operators"), (saved, "traces"))
+    others = sum(map(len, (contents.compiles, contents.lowers, contents.graphs, contents.tensors)))
+    further = (
+        (len(site.operators), "operators"), (len(contents.traces), "traces"),
+        (others, f"{'other ' * bool(contents.traces)}recordings"),
+    )  # fmt: skip
     return [f"{len(site.sources):,} files of source", *(f"{count:,} {kind}" for count, kind in further if count)]
 
 

@@ -88,10 +88,12 @@ class Cards:
         site, operator = self.site, shown.operator
         marks = [mark for mark in stops if mark.stop in site.stops]
         called = [name for names, _row, _ref in shown.bindings for name in names.split(", ")]
+        # A line of its own says whether the operator is Core ATen.
+        tags = [tag for tag in operator.tags if tag != "core" or shown.core is None]
         doc = documented(shown, self.docs, self._stubs.lookup.tree).doc
         return render(
             site, "op.html", url, kind="op", id=operator.name, title=operator.name, op=operator, card=shown,
-            facts=[fact for fact in (_structured(operator.structured), *operator.variants, *operator.tags) if fact],
+            facts=[fact for fact in (_structured(operator.structured), *operator.variants, *tags) if fact],
             others=shown.others, place=places(site, url),
             siblings=[(operator_names(name)[1], site.operators.get(name)) for name in shown.siblings],
             notes=[(mark.stop, mark.title, site.stops[mark.stop]) for mark in marks],

@@ -38,6 +38,7 @@ class Lowers:
             url, shown = self.url(name), lowered_on_page(report)
             page = render(
                 self.site, "lower.html", url, kind="lower", id=name, title=shown.page.title, page=shown.page,
+                changes=shown.page.sections[1] if len(shown.page.sections) > 1 else None,
                 linked=shown.linked, by_line=shown.by_line,
                 href=partial(self._href, url, report.run.torch.version), operator_href=partial(self._operator, url),
             )  # fmt: skip

@@ -297,7 +297,7 @@ def _manifest(root: Path, remembered: _Remembered) -> dict[str, list[Any]] | Non
 
 
 def _regular(file: Path) -> bytes:
-    """Returns the bytes of a regular file that is no link. Raises OSError. A FIFO makes nobody wait."""
+    """Returns the bytes of a regular file that is not a link. Raises OSError. A FIFO makes nobody wait."""
     handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as opened:
         status = os.fstat(handle)

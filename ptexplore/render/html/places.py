@@ -30,9 +30,9 @@ def places(site: Site, page: str, trees: Mapping[str, TreeInfo] | None = None) -
 
     def show(ref: SourceRef, label: str = "", *, short: bool = False) -> Markup:
         before = f"<span class=l>{escaped(label)}</span> " if label else ""
-        why = why_there(ref.reason) if ref.reason is not None else ""
+        why = why_there(ref.reason, on_page=True)
         known = certainty(ref.precision, why)
-        known += f" <span class=w>({escaped(why)})</span>" if why and not short else ""
+        known += Markup(f" <span class=w>({escaped(why)})</span>") if why and not short else ""
         if ref.candidates:
             listed = "; ".join(
                 _where(site, page, candidate, trees, short=short) for candidate in ref.candidates[:_MOST]

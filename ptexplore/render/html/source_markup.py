@@ -182,7 +182,7 @@ class _Scan:
         return None
 
     def _tag(self, word: str, types: frozenset[str], start: int, end: int) -> str:
-        """Returns the element for a word that is no link and no keyword; "" for a plain word."""
+        """Returns the element for a word that is neither a link nor a keyword; "" for a plain word."""
         look, text = self.looks[word], self.text
         if look == "macro":
             return "u"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from ptexplore.facts.layouts import JOINED
+from ptexplore.model.tensor_facts import ViewRefused
 from ptexplore.model.tensor_layouts import TensorLayouts
 from ptexplore.render.html.output import Output
 from ptexplore.render.html.pages import render
@@ -42,13 +44,25 @@ class TensorPages:
     def write(self) -> None:
         """Write each page."""
         for number, (text, layouts) in enumerate(self.given, 1):
-            page = tensor_page(layouts, text)
-            figures = [(", ".join(block.facts), Markup(_figure(block))) for block in page.blocks]
+            page = tensor_page(layouts, text, on_site=True)
+            figures = [(_heading(block), Markup(_figure(block))) for block in page.blocks]
             written = render(
                 self.site, "tensors.html", self.url(number), kind="tensors", id=str(number), title=page.title,
-                page=page, figures=figures,
+                page=page, figures=figures, rule=JOINED if _is_refused(layouts) else None,
+                rule_place=self.site.place(self.url(number), JOINED.file, None),
             )  # fmt: skip
             self.out.write(self.url(number), written)
+
+
+def _is_refused(layouts: TensorLayouts) -> bool:
+    """Whether a call would fail by the rule of views."""
+    return any(isinstance(fact, ViewRefused) for answer in layouts.answers for fact in answer.facts)
+
+
+def _heading(block: BlockView) -> str:
+    """Returns the heading of a block: "Storage 1: 96 B, int64, cpu, 12 cells of 8 B"."""
+    name, *facts = block.facts
+    return f"{name[:1].upper()}{name[1:]}: {', '.join(facts)}"
 
 
 def _figure(block: BlockView) -> str:

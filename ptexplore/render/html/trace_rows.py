@@ -62,7 +62,8 @@ def heading_of(row: TraceRowFacts, whole: int) -> str:
         if span.style == "title" or (span.text == row.title and not span.style):
             parts.append(f"<code>{text}</code>")
         elif span.style in ("inside", "below"):
-            parts.append(f"<span class=w>{text}{' frames inside' if span.style == 'inside' else ''}</span>")
+            frames = f" frame{'' if text == '+1' else 's'} inside" if span.style == "inside" else ""
+            parts.append(f"<span class=w>{text}{frames}</span>")
         elif span.style not in ("hop", "count"):
             parts.append(f"<span class={span.style}>{text}</span>")
     return " ".join(parts)

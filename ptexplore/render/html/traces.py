@@ -15,9 +15,10 @@ from ptexplore.model.trace import Session, Status, Trace, walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.recordings import NONE, Listed
-from ptexplore.render.html.source_markup import escaped
+from ptexplore.render.html.source_markup import breaking, escaped
 from ptexplore.render.html.trace_rows import bar, heading_of, line_of, lines_of, row_parts
 from ptexplore.render.html.trace_steps import StepPages, write_steps
+from ptexplore.view.site.recorded import labelled, meanings_on_page, on_page
 from ptexplore.view.site.site import Site, between
 from ptexplore.view.trace.around import title_of
 from ptexplore.view.trace.legend import whole_legend
@@ -29,12 +30,15 @@ from ptexplore.view.words.legend import STATUS_MEANS
 if TYPE_CHECKING:
     from ptexplore.render.html.output import Output
     from ptexplore.render.html.trace_rows import RowParts
+    from ptexplore.view.line import Line
 
 _OPEN = 3  # levels that are open at first
+_OPEN_IN_PROGRAM = 0  # of a program, which has many calls of its own
 # Levels of nesting. A level is three elements. Browsers nest at most 512 elements and put deeper ones beside these.
 # Each level is also indented by some pixels; site.css makes these few below the twelfth.
 _NESTED = 40
 _LEVELS = 30  # levels that are indented in the first view
+_ONE_LINE = 41  # characters of a place beside a row
 _Further = Callable[[TraceRow, int], str]
 
 
@@ -52,7 +56,8 @@ def tree(site: Site, trace: Trace, session: Session | None, shown: TraceView, ur
         return f'<div class=place><a href="{where}">{what}, among all steps</a></div>'
 
     out: list[str] = []
-    unrolled(_rows(out, shown.rows, row_parts(site, trace, session, shown, url), further, 0))
+    is_open = _OPEN_IN_PROGRAM if trace.traced.in_files else _OPEN
+    unrolled(_rows(out, shown.rows, row_parts(site, trace, session, shown, url), further, 0, is_open))
     return Markup("".join(out))
 
 
@@ -79,18 +84,21 @@ def _folding(shown: TraceView, show: Shown) -> Markup:
     for row, after in zip_longest(shown.table, shown.table[1:]):
         level = after.level if after is not None else -1
         times = f" <span class=times>×{row.times}</span>" if row.times > 1 else ""
-        code = f"<code>{escaped(row.name)}</code>{times}"
+        code = f"<code>{breaking(row.name)}</code>{times}"
         code = f"<strong>{code}</strong>" if row.heading else code
         name = f"<span class=name data-level={min(row.level, _LEVELS)}>{code}</span>"
         share = f"<span class=share>{_share(row)}</span>" if counted else ""
-        title = f"{share}{name} {_what(row)}"
-        place = f"<div class=at>{show(row.place, short=True)}</div>" if row.place is not None else ""
+        title = f"{share}{name} <span class=what>{_what(row)}</span>"
+        place = show(row.place, short=True) if row.place is not None else ""
+        # A place that needs two lines: it is beside its row, so the row does not grow with it by itself.
+        item = "<li class=two>" if len(Markup(place).striptags()) > _ONE_LINE else "<li>"
+        place = f"<div class=at>{place}</div>" if place else ""
         # The place is beside the part that opens and closes, because a click there must do one thing only.
         if level > row.level and len(opened) < _NESTED:
-            out.append(f"<li>{place}<details open><summary>{title}</summary><ul>\n")
+            out.append(f"{item}{place}<details open><summary>{title}</summary><ul>\n")
             opened.append(row.level)
         else:
-            out.append(f"<li>{place}<div class=leaf>{title}</div></li>\n")
+            out.append(f"{item}{place}<div class=leaf>{title}</div></li>\n")
         while opened and level <= opened[-1]:
             out.append("</ul></details></li>\n")
             opened.pop()
@@ -106,8 +114,7 @@ def _folding(shown: TraceView, show: Shown) -> Markup:
 
 def _what(row: ScreenRow) -> str:
     """Returns the details of a row. A row that was not seen to run has its status too, explained on hover."""
-    status = "" if row.status == "observed" or row.known is not None else _status(row.status)
-    return f"<span class=what>{escaped(row.what)}{status}</span>"
+    return f"{escaped(row.what)}{'' if row.status == 'observed' or row.known is not None else _status(row.status)}"
 
 
 def _status(status: Status) -> str:
@@ -115,23 +122,31 @@ def _status(status: Status) -> str:
 
 
 def _table(shown: TraceView, show: Shown) -> Markup:
-    has_shares = any(row.share is not None for row in shown.table)
-    headings = [*(["share"] if has_shares else []), shown.name, *shown.columns, shown.told, "where"]
+    """Returns rows with columns. Columns without a cell are left out."""
+    rows = shown.table
+    has_shares = any(row.share is not None for row in rows)
+    cells_of = [(*row.cells, *[""] * len(shown.columns)) for row in rows]
+    used = [number for number in range(len(shown.columns)) if any(cells[number] for cells in cells_of)]
+    numbers = [shown.columns[number] for number in used]
+    has_what = any(map(_what, rows))
     out = [
-        "<div class=wide><table class=steps tabindex=0><thead><tr>",
-        *(f"<th scope=col>{escaped(heading)}</th>" for heading in headings),
-        "</tr></thead><tbody>\n",
+        "<div class=wide tabindex=0><table class='steps compiled lines program'><thead><tr>",
+        "<th scope=col>share</th>" if has_shares else "",
+        f"<th scope=col>{escaped(shown.name)}</th>",
+        *(f"<th scope=col class=number>{escaped(heading)}</th>" for heading in numbers),
+        f"<th scope=col>{escaped(shown.told)}</th>" if has_what else "",
+        "<th scope=col>where</th></tr></thead><tbody>\n",
     ]
-    for row in shown.table:
+    for row, known in zip(rows, cells_of, strict=True):
         times = f" <span class=times>×{row.times}</span>" if row.times > 1 else ""
         name = f"{'&nbsp;' * (2 * row.level)}<code>{escaped(row.name)}</code>{times}"
         cells = [f"<td>{_share(row)}</td>"] if has_shares else []
         cells.append(f"<th scope=row>{f'<strong>{name}</strong>' if row.heading else name}</th>")
-        cells += [
-            f"<td>{escaped(cell)}</td>" for cell in (*row.cells, *[""] * len(shown.columns))[: len(shown.columns)]
-        ]
-        cells.append(f"<td>{_what(row)}</td>")
-        cells.append(f"<td>{show(row.place, short=True) if row.place is not None else ''}</td>")
+        for number, heading in zip(used, numbers, strict=True):
+            label = f' data-column="{escaped(heading)}"' if known[number] else ""
+            cells.append(f"<td class=number{label}>{escaped(known[number])}</td>")
+        cells += [f"<td>{_what(row)}</td>"] if has_what else []
+        cells.append(f"<td class=at>{show(row.place, short=True) if row.place is not None else ''}</td>")
         out.append(f"<tr>{''.join(cells)}</tr>\n")
     out.append("</tbody></table></div>")
     return Markup("".join(out))
@@ -145,14 +160,29 @@ def _share(row: ScreenRow) -> str:
     return f'<span class=cost title="{title}">{bar(row.share, row.own)}<span>{percent(row.share)}</span></span>'
 
 
-def _rows(out: list[str], rows: Sequence[TraceRow], parts: RowParts, further: _Further, depth: int) -> Unrolling[None]:
+def _ending(lines: Sequence[Line], show: Shown) -> Markup:
+    """Returns how the code ended: a headline, then lines with their labels beside them."""
+    out = []
+    for line in lines:
+        if line.style == "warning":
+            out.append(line_of(line, show))
+            continue
+        label, unlabelled = labelled(line)
+        kind = "said" if label or line.ref is not None else "said drawing"
+        out.append(f'<div class="{kind}"><span class=l>{escaped(label)}</span>{line_of(unlabelled, show)}</div>')
+    return Markup("".join(out))
+
+
+def _rows(
+    out: list[str], rows: Sequence[TraceRow], parts: RowParts, further: _Further, depth: int, is_open: int
+) -> Unrolling[None]:
     out.append("<ul class=trace>\n" if not depth else "<ul>\n")
     for row in rows:
         out.append(f'<li data-hop={row.hop} data-kind="{escaped(row.kind)}" data-status={row.status}>')
         title, lines = heading_of(row, parts.whole), lines_of(row, parts)
         if row.children and depth < _NESTED:
-            out.append(f"<details{' open' if depth < _OPEN else ''}><summary>{title}</summary>{lines}\n")
-            yield _rows(out, row.children, parts, further, depth + 1)
+            out.append(f"<details{' open' if depth < is_open else ''}><summary>{title}</summary>{lines}\n")
+            yield _rows(out, row.children, parts, further, depth + 1, is_open)
             out.append("</details>")
         else:
             inside = sum(row.times for row in walk(row.children))
@@ -206,9 +236,19 @@ class Traces:
         rows = first_rows(self.site, trace, shown, "index.html")
         return LiveTrace(title_of(trace), shown.facts, rows, self.url(name), len(self.given) - 1) if rows else None
 
+    def _distinct_titles(self) -> list[str]:
+        """Returns the titles of the traces in a list: two traces of one program also have the names of their pages."""
+        titles = [title_of(trace) for _name, trace, _session in self.given]
+        times = Counter(titles)
+        return [
+            f"{title} ({name})" if times[title] > 1 else title
+            for title, (name, _trace, _session) in zip(titles, self.given, strict=True)
+        ]
+
     def write(self, others: Listed = NONE) -> None:
         """Write the page of each trace, and the list of all. `others` are other recordings in the list, by heading."""
-        for name, trace, session in self.given:
+        for name, recorded, session in self.given:
+            trace = on_page(recorded)
             shown, url = view(trace, Options(view="tree"), session), self.url(name)
             first = view(trace, Options(), session)
             lines = view(trace, Options(view="lines"), session) if "lines" in available(trace) else None
@@ -218,15 +258,18 @@ class Traces:
                 self.site, "trace.html", url, kind="trace", id=name, title=title_of(trace), view=shown,
                 first=first, rows=first_rows(self.site, trace, first, url),
                 tree=tree(self.site, trace, session, shown, url, steps), steps=steps,
-                lines=lines, columns_mean=whole_legend(lines) if lines is not None else (),
-                ending=Markup("".join(line_of(line, self._places(trace, url)) for line in shown.ending)),
-                left=shown.left_out, meanings=whole_legend(first),
+                lines=lines, columns_mean=meanings_on_page(whole_legend(lines)) if lines is not None else (),
+                ending=_ending(shown.ending, self._places(trace, url)),
+                left=shown.left_out, meanings=meanings_on_page(whole_legend(first)),
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
             )  # fmt: skip
             self.out.write(url, page)
         if not self.given and not any(others.values()):
             return
-        rows = [(title_of(trace), self.url(name), trace.torch.version) for name, trace, _session in self.given]
+        rows = [
+            (title, self.url(name), trace.torch.version)
+            for title, (name, trace, _session) in zip(self._distinct_titles(), self.given, strict=True)
+        ]
         url = "traces/index.html"
         page = render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows, others=others)
         self.out.write(url, page)

@@ -37,7 +37,8 @@ STYLES: dict[Tone, str] = {
     "other": "magenta", "link": "",
 }  # fmt: skip
 
-# rich's stock frame fetches a font from a CDN. This frame uses the reader's own monospace font.
+# rich's stock frame fetches a font from a CDN. This frame uses the reader's own monospace font. It has no title bar, so
+# the text moves up into the middle.
 FRAME = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="TITLE">
 <style>
@@ -48,7 +49,7 @@ FRAME = """\
 <defs><clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
 </clipPath>{lines}</defs>
 <rect width="100%" height="100%" rx="8" fill="#0c0c0c"/>
-<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+<g transform="translate(0, -16) translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
 {backgrounds}
 <g class="{unique_id}-matrix">
 {matrix}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from msgspec import Struct
 
@@ -13,7 +16,9 @@ from ptexplore.view.compile_opened import graph_sections
 from ptexplore.view.compile_page import (
     CompilePage,
     FileLabels,
+    PageLine,
     PagePlace,
+    PageRow,
     PageSection,
     causes_of,
     compile_page,
@@ -23,6 +28,7 @@ from ptexplore.view.compile_page import (
 from ptexplore.view.words.compiling import amount, outcome_words
 
 MOST_KERNELS = 3  # kernels that a line names; the others are counted
+_FOLDERS = re.compile(r"(?<![\w.~])/(?:[^\s/:\"'<>]+/)+(?=[\w.-]+\.\w)")  # the folders before a file's name
 
 
 class NamedLine(Struct, frozen=True):
@@ -72,11 +78,35 @@ def compiled_on_page(report: CompileReport) -> CompiledOnPage:
         GraphOnPage(
             graph_label(graph.compilation, is_backward=graph.is_backward),
             graph.function,
-            tuple(graph_sections(report, graph)),
+            tuple(without_folders(section, report.run.cwd) for section in graph_sections(report, graph)),
         )
         for graph in report.compiled
     )
-    return CompiledOnPage(compile_page(report), tuple(_files(report, names)), graphs)
+    page = compile_page(report)
+    sections = tuple(without_folders(section, report.run.cwd) for section in page.sections)
+    return CompiledOnPage(replace(page, sections=sections), tuple(_files(report, names)), graphs)
+
+
+def without_folders(section: PageSection, cwd: str) -> PageSection:
+    """Returns a section that names no folder of the machine that made the run. `cwd` is the run's own folder.
+
+    The file of a place stays as it is: it is not shown.
+    """
+
+    def short(text: str) -> str:
+        return _FOLDERS.sub("", text.replace(f"{cwd.rstrip(os.sep)}{os.sep}", "") if cwd.strip(os.sep) else text)
+
+    def place(known: PagePlace | None) -> PagePlace | None:
+        return replace(known, name=short(known.name)) if known is not None else None
+
+    def line(shown: PageLine) -> PageLine:
+        return replace(shown, text=short(shown.text), place=place(shown.place))
+
+    rows = tuple(
+        PageRow(row.cells, short(row.name), place(row.place), short(row.text), tuple(map(line, row.lines)))
+        for row in section.rows
+    )
+    return replace(section, rows=rows, code=tuple(map(short, section.code)), files=())
 
 
 def _files(report: CompileReport, names: FileLabels) -> Iterator[NamedFile]:
@@ -94,7 +124,7 @@ def _files(report: CompileReport, names: FileLabels) -> Iterator[NamedFile]:
     for file, number in sorted(texts):
         by_file[file].append(number)
     for file, numbers in sorted(by_file.items(), key=lambda each: (-len(each[1]), each[0])):
-        name = names.place(CodeLine(file, 1, "")).name.rpartition(":")[0]
+        name = _FOLDERS.sub("", names.place(CodeLine(file, 1, "")).name.rpartition(":")[0])
         lines = tuple(
             NamedLine(number, texts[file, number], tuple(remarks[file, number]), number - 1 in numbers)
             for number in numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from msgspec import Struct, structs
 
@@ -10,6 +11,7 @@ from ptexplore.model.rungs import LowerReport, Rung, RungName, RungOperator
 from ptexplore.resolve.lowering import step_between
 from ptexplore.view.compile_page import CompilePage, FileLabels, PagePlace
 from ptexplore.view.lower_page import labels_of_run, lower_page, short
+from ptexplore.view.site.compiled import without_folders
 
 MOST_ROWS = 2_000
 NO_LINE = "no line known"
@@ -53,7 +55,9 @@ def lowered_on_page(report: LowerReport) -> LoweredOnPage:
     targets = {rung.links_to for rung in made if rung.links_to is not None}
     linked = [rung for rung in made if rung.links_to is not None or rung.name in targets]
     others = [rung for rung in made if rung not in linked]
-    return LoweredOnPage(lower_page(report), _linked(linked, names), _by_line(others, names))
+    page = lower_page(report, on_site=True)
+    sections = tuple(without_folders(section, report.run.cwd) for section in page.sections)
+    return LoweredOnPage(replace(page, sections=sections), _linked(linked, names), _by_line(others, names))
 
 
 def _linked(rungs: Sequence[Rung], names: FileLabels) -> LinkedRungs | None:

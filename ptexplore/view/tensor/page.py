@@ -114,8 +114,8 @@ def _properties(tensor: SeenTensor) -> tuple[str, ...]:
     )
 
 
-def tensor_page(layouts: TensorLayouts, title: str) -> TensorPage:
-    """Returns the page of tensors. `title` is the text that gave them."""
+def tensor_page(layouts: TensorLayouts, title: str, *, on_site: bool = False) -> TensorPage:
+    """Returns the page of tensors. `title` is the text that gave them. On a site, the notes name no command."""
     answers = tuple(
         AnswerView(layouts.tensors[answer.tensor].seen.name, answer.method, facts_text(answer.facts))
         for answer in layouts.answers
@@ -124,8 +124,8 @@ def tensor_page(layouts: TensorLayouts, title: str) -> TensorPage:
     if layouts.further:
         notes.append(f"{layouts.further} more tensors are not shown")
     if len(answers) > MOST_ANSWERS:
-        notes.append(f"{len(answers) - MOST_ANSWERS} more answers are in --json")
-    if any(isinstance(fact, ViewRefused) for answer in layouts.answers for fact in answer.facts):
+        notes.append(f"{len(answers) - MOST_ANSWERS} more answers are {'not shown' if on_site else 'in --json'}")
+    if not on_site and any(isinstance(fact, ViewRefused) for answer in layouts.answers for fact in answer.facts):
         notes.append(f"the rule of views: {SHOWS_RULE}")
     return TensorPage(
         title=title,

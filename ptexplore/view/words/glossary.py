@@ -14,8 +14,8 @@ GLOSSARY: dict[str, str] = {
         "keys to include and keys to exclude"
     ),
     "kernel": "the function that runs for an operator and a dispatch key",
-    "redispatch": "a kernel calls its operator again without its own key, so the next key is chosen",
-    "composite": "a kernel that calls other operators, and so serves many dispatch keys",
+    "redispatch": "a kernel calls its operator again without its own key, so the next dispatch key is taken",
+    "composite": "a kernel that calls other operators, so it can be used for many dispatch keys",
     "structured kernel": "a kernel in two parts: `meta` sets up the result, `impl` computes it",
     "stub": (
         "a table from device and processor to a kernel function. It chooses, for example, the AVX2 code of `add_kernel`"

@@ -49,7 +49,7 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
         "the dispatch keys of the call are not known; a line below the rows says why",
     ),
     (says.NextKeyUnknown, says.KeysNextUnknown, says.CallsOperatorNextUnknown): (
-        "next key not known",
+        "next dispatch key not known",
         "the next dispatch key of the call is not known; a line below the rows says why",
     ),
     (says.CallsFirst,): ("calls", "the first functions that a closed row calls; … if there are more"),
@@ -121,8 +121,8 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
         "CompositeExplicitAutograd: the key has no kernel of its own, so the kernel for all backends runs",
     ),
     (says.NextKey,): (
-        "next key",
-        "the kernel before it called the operator again without its own key, so the next key was chosen",
+        "next dispatch key",
+        "the kernel before it called the operator again without its own key, so the dispatcher took this key",
     ),
     (says.AutogradExcluded,): (
         "autograd excluded",

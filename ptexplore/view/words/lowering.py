@@ -22,12 +22,13 @@ ABOUT: Mapping[RungName, str] = {
 }
 FAILURES: Mapping[FailureKind, str] = {
     "raised": "not made",
-    "late": "not made, it took longer than {seconds} s (--timeout)",
+    "late": "not made, it took longer than {seconds} s",
     "died": "not made, its process ended with {signal}",
     "needs": "not made, it needs {needs}",
-    "nothing": "no graph, nothing requires grad (--grad)",
+    "nothing": "no graph, nothing requires grad",
     "lacks": "not made by this torch",
 }
+FLAGS: Mapping[FailureKind, str] = {"late": "--timeout", "nothing": "--grad"}  # the option that would help
 NOTES: Mapping[NoteKind, str] = {
     "traced-value": "tracing made a constant of a value",
     "control-flow": "keeps a branch or loop",

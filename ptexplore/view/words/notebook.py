@@ -1,4 +1,4 @@
-"""What a notebook is told beside a trace: where the code ran, and why a variable was not copied."""
+"""The sentences beside a trace in a notebook: where the code ran, and why a variable was not copied."""
 
 from __future__ import annotations
 

@@ -173,10 +173,23 @@ ENGLISH: Mapping[type[Reason], str] = {
 }
 
 
+# For a page of a site, whose readers have no terminal with this trace: the sentences without a command.
+ON_PAGES: Mapping[type[Reason], str] = {
+    why.NotIndexed: "the text of the installed torch has no index yet",
+    why.NoTextOf: "the source of {version} with this line is not here to confirm it",
+}
+
+
 @lru_cache(maxsize=4096)
 def place_sentence(reason: Reason) -> str:
     """Returns in words why a place is not better known."""
     return filled(ENGLISH[type(reason)], reason, place_sentence)
+
+
+def place_sentence_on_page(reason: Reason) -> str:
+    """Returns in words why a place is not better known, for a page of a site."""
+    template = ON_PAGES.get(type(reason)) or ENGLISH[type(reason)]
+    return filled(template, reason, place_sentence_on_page)
 
 
 @lru_cache(maxsize=4096)

@@ -275,7 +275,7 @@ ENGLISH: Catalogue = {
     why.BudgetSpent: "the budget of instructions is used up",
     why.NoFurtherCall: "it was not called again where it can be stepped",
     why.NoEntryPoint: "torch's library has no separate function for it, where stepping could begin",
-    why.SteppingTimeSpent: "stepping took {seconds} s, which is its part of --timeout",
+    why.SteppingTimeSpent: "stepping took {seconds} s, which is its part of the time limit",
     why.DeviceInUse: "{device} is in use, and a fork of the program cannot use it",
     why.ThreadsOfProgram: "the program runs threads of its own, and a fork does not have them",
     why.PythonModeOn: "a mode written in Python is active, and would run in a fork",

@@ -49,7 +49,13 @@ def report() -> CompileReport:
         options=TraceOptions(script="train.py"), wraps=False, bound=(), log=CompilerLog(), cwd="/opt/somebody/work",
     )  # fmt: skip
     kernel = GeneratedKernel("cpp_fused_mul_0", "0/0", ("mul",), (PRODUCT,), file="/tmp/torchinductor_me/c.py")
-    graph = CompiledGraph("0/0", "Net.forward", text="class GraphModule:\n    mul = y * 2", code=CODE, file=kernel.file)
+    graph = CompiledGraph(
+        "0/0",
+        "Net.forward",
+        text=f"class GraphModule:\n    # File: {FILE}:13, beside /srv/other/lib.py:2\n    mul = y * 2",
+        code=CODE,
+        file=kernel.file,
+    )
     made = CompileReport(
         run, (function,), (), (LineGuards(BRANCH, (("TENSOR_MATCH", 3),)), LineGuards(None, (("GRAD_MODE", 1),))),
         (kernel, replace(kernel, compilation="0/1")), (graph,), graphs=1,
@@ -93,5 +99,6 @@ def test_rows_fold_and_code_is_text(page: str) -> None:
 
 def test_nothing_of_the_machine_is_on_the_page(page: str) -> None:
     assert "torch/_dynamo/variables/builtin.py:7" in page
-    for private in ("/opt", "somebody", "/env", "/tmp"):
+    assert "# File: train.py:13, beside lib.py:2" in page
+    for private in ("/opt", "somebody", "/env", "/tmp", "/srv"):
         assert private not in page

@@ -78,3 +78,6 @@ def test_the_page_leads_to_operators_and_names_no_folder(report: LowerReport, tm
     assert [one[0] for one in lowers.listed()] == ["net(x)"]
     assert not [link for link in broken(tmp_path)[1] if "#" in link]
     assert len(re.findall(r"<tr tabindex", page)) == 4
+    assert '<h2 id="changes">What core → prims changes</h2>' in page
+    assert 'data-rung="prims"' in page, "a phone shows no heads of columns"
+    assert "ptexplore lower" not in page

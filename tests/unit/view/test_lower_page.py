@@ -56,6 +56,12 @@ def test_a_failed_rung_shows_your_line_and_two_rungs_show_it_instead_of_a_graph(
     assert rungs_page(report, ("export", "functional")) == lower_page(report)
 
 
+def test_a_rung_that_was_not_made_names_the_option_that_helps_except_on_a_site() -> None:
+    report = report_of(EXPORT, Rung("functional", failure=RungFailure("late")))
+    shown, on_site = (lower_page(report, on_site=on_site).sections[0].rows[1].text for on_site in (False, True))
+    assert shown == f"{on_site} (--timeout)"
+
+
 def test_one_operator_is_followed_over_all_links() -> None:
     report = report_of(EXPORT, FUNCTIONAL, CORE)
     (section,) = followed_page(report, "linear").sections

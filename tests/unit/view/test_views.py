@@ -529,7 +529,7 @@ def test_a_call_without_a_key_says_so_and_why() -> None:
     kernel = replace(whole.children[0].children[0], why=(OPEN,))
     opened = replace(whole, children=(replace(whole.children[0], children=(kernel,)),))
     page = view(a_trace(opened), Options(view="path"))
-    assert [row.what.rpartition("; ")[2] for row in page.table if row.hop == 11] == ["next key not known"]
+    assert [row.what.rpartition("; ")[2] for row in page.table if row.hop == 11] == ["next dispatch key not known"]
     assert f"aten::add.Tensor: {sentence(OPEN)}" in page.left_out
 
 

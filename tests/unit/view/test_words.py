@@ -205,7 +205,10 @@ def test_why_a_place_is_no_better_known_is_one_sentence() -> None:
 def test_what_a_row_says_is_one_phrase_a_detail() -> None:
     records = says.RecordsNodes(nodes=(says.RecordedOne(node="AddBackward0"),))
     keys = says.KnownAs(status="derived", told=(records, says.NextKey()))
-    assert described((keys, says.ThenKeys(keys=("A", "B")))) == "derived: records AddBackward0; next key; then A → B"
+    assert (
+        described((keys, says.ThenKeys(keys=("A", "B"))))
+        == "derived: records AddBackward0; next dispatch key; then A → B"
+    )
     assert described((says.KnownAs(status="inlined"), keys)).startswith("inlined; derived: records")
     assert described((says.KnownAs(status="derived", of_key=True),)) == "key derived"
     function = (says.PythonFunction(), says.CallsItself(), says.HoldsBoth(operators=1, nodes=2, each=True))
