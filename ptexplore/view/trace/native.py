@@ -341,7 +341,7 @@ def shown_name(hop: Hop) -> str:
 
 
 def facts(trace: Trace, session: Session | None) -> Iterator[TraceRemark]:
-    """Yields what the native pass did and how, which library code it only counted, and why there is no native pass."""
+    """Yields what the stepped run did and how, which library code it only counted, and why nothing was stepped."""
     observations = session.observations if session else ()
     parts = records(observations, "calls", SteppedCalls)
     if parts:

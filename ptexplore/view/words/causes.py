@@ -374,8 +374,8 @@ ENGLISH: dict[str, Explained] = {
         "use nn.ModuleList, nn.ModuleDict or nn.ParameterList instead of list and dict",
     ),
     "recomputed-otherwise": Explained(
-        "a checkpointed function runs again in backward. There the function saved tensors of another shape, dtype or"
-        " device: it depends on something that has changed",
+        "a checkpointed function runs again in backward. The second time it saved tensors of another shape, dtype or"
+        " device: the function depends on something that has changed",
         "make the function do the same each time: the same autocast, train() or eval(), random numbers and caches."
         " checkpoint(…, debug=True) lists the operators of both runs; determinism_check='none' only silences this"
         " check",

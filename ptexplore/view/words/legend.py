@@ -9,8 +9,8 @@ from ptexplore.model.trace import Status
 
 STATUS_MEANS: dict[Status, str] = {
     "observed": "it ran: an address, an event or a Python frame was seen",
-    "derived": "it follows from key sets that were read and from the dispatcher's table; nothing saw it run",
-    "predicted": "the dispatcher's table or a kernel's text says so; nothing saw it run",
+    "derived": "it follows from key sets that were read and from the dispatcher's table; no recorder saw it run",
+    "predicted": "the dispatcher's table or a kernel's text says so; no recorder saw it run",
     "inlined": "inlined into its caller; its share is the share of the functions that it called",
     "cut": "the recorder reached a limit here",
 }
@@ -67,7 +67,7 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
     ),
     (says.KernelBehindStub, says.Runs): (
         "kernel",
-        "the function behind a dispatch stub, compiled for the abilities of this processor",
+        "the function behind a dispatch stub, compiled for the instruction set of this processor",
     ),
     (says.LoopOverElements,): (
         "loop over the elements",
