@@ -263,7 +263,7 @@ class _Heard:
         self.add(recorder, kind, Remark(reason))
 
     def take(self, message: ProbeMessage) -> None:
-        """Handles one message. Raises PtexploreError for one that ends the whole trace."""
+        """Handles one message. Raises PtexploreError if the message ends the whole trace."""
         if message["type"] == "ready":
             self._ready(message["varies"])
         elif message["type"] == "begin":
@@ -280,7 +280,7 @@ class _Heard:
         _hearing(self.running).stopped(self, error)
 
     def _of_pass(self, message: AboutRun) -> None:
-        """Handles a message of a pass. Raises PtexploreError for one that ends the whole trace."""
+        """Handles a message of a pass. Raises PtexploreError if the message ends the whole trace."""
         recorder = message["recorder"]
         if message["type"] == "output" and not self.passes and message["text"]:
             self.printed[recorder] = message["text"], message["cut"]

@@ -132,7 +132,7 @@ def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> t
 
 
 def run_edited(tour: Tour, lab: Lab, expression: str, opened: Callable[[], tuple[InstalledTorch, Lookup]]) -> EditedRun:
-    """Returns the result of a lab with another expression, which the reader typed. Nothing is expected of it.
+    """Returns the result of a lab with another expression, which the reader typed. The result is not compared.
 
     The rest of the lab is the tour's code: it runs only if its file may run.
     """
