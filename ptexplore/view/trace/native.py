@@ -114,7 +114,7 @@ class _Node:
     hidden: int = 0  # hidden frames below that no shown hop below has counted
 
     def leave(self, hidden: dict[int, int]) -> None:
-        """Adds this hop to the caller's shown hops, or its shown callees instead. Handle all callees before."""
+        """Adds this hop to the caller's shown hops, or its shown callees instead. Call this for all callees first."""
         assert self.caller is not None
         inside_folded = self.strict and self.action != "keep"
         left_out = governed(self.hop) and (inside_folded or self.action in ("hoist", "hide"))

@@ -588,7 +588,7 @@ ENGLISH: Catalogue = {
     why.ProbeUnread: "the probe's answer cannot be read",
     why.NotStarted: "{python} cannot be started",
     why.TorchNotImported: "torch cannot be imported there",
-    why.OtherTorchImported: "the probe imported another torch than the one it should",
+    why.OtherTorchImported: "another torch was imported than the one that was asked for",
     why.OtherTorchFound: "Python finds another torch first: {path}",
     why.ProbeFailed: "the probe failed inside ptexplore's own code",
     # --- processes left running ---

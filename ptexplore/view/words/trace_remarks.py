@@ -94,7 +94,7 @@ ENGLISH: Catalogue = {
     says.GeneratorWrote: "{generator} ({file})",
     # --- what a row of a tree stands for ---
     says.CallsInTurn: "{few} calls, each made inside the previous one; their callees are listed together",
-    says.OrderUnknownAmong: "order unknown: its place among the calls beside it that no recorder saw is not known",
+    says.OrderUnknownAmong: "order unknown: no recorder saw some calls beside it, so its place among them is not known",
     says.RanInThread: (
         "ran in thread {ordinal}, not in the thread that ran the expression; it is not known inside which call of "
         "that thread"
