@@ -25,7 +25,7 @@ PRECISION_MEANS: dict[Precision, str] = {
 RELATION_MEANS: dict[TreeRelation, str] = {
     "runtime": "the torch that is installed",
     "matches": "the source of the installed torch",
-    "consistent": "a tree in which every file of the wheel that it has is equal",
+    "consistent": "a tree whose files equal the wheel's, where both have them",
     "version-skew": "another version than the installed torch",
 }
 SEVERAL = "several places are possible, or none is known: --explain N lists them (-v shows the numbers N)"
@@ -144,9 +144,9 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
 
 # From not_observed_ops in aten/src/ATen/core/dispatch/ObservedOperators.cpp.
 RECORDED = (
-    "calls that torch's profiler records: all operators except those that mark ranges for it, as in each "
-    "Optimizer.step (profiler::_record_function_enter_new and _exit), and some that only read (size, is_leaf, "
-    "output_nr, _version, is_complex)"
+    "calls that torch's profiler records. It leaves out operators that mark ranges, as in each Optimizer.step "
+    "(profiler::_record_function_enter_new and _exit), and some that only read a property (size, is_leaf, output_nr, "
+    "_version, is_complex)"
 )
 
 # Words of a table that are no weight. `view/words/weights.py` has the weights.
@@ -169,7 +169,7 @@ SIGNS: dict[str, tuple[str, str]] = {
     "share": ("share", "part of the {}, with everything that the row called; the bar shows the same"),
     "time": ("time", "the time of these calls with everything that they called; each is the fastest of the warm runs"),
     "operator-calls": ("operator calls", RECORDED),
-    "times": ("×n", "n equal calls in a row, as one row; the share is the sum"),
+    "times": ("×n", "n successive equal calls, as one row; the share is the sum"),
     "instr": (
         "instr",
         "instructions of these calls with everything that they called; (n stepped): only n calls were counted",

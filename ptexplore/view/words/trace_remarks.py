@@ -40,7 +40,7 @@ ENGLISH: Catalogue = {
     says.CallsOfKinds: "{few} call{few#|s} of operators and nodes",
     says.WholeStepped: (
         "{instructions} instructions{cut# before it was cut|}{backward# (forward + backward)|}: {cold#the very first "
-        "call|warm call} on {threads} thread{threads#|s}, single-stepped[, since the second call {because}]"
+        "call|warm call} on {threads} thread{threads#|s}, stepped[, since the second call {because}]"
     ),
     says.OneCallStepped: "one call was stepped: {instructions} instructions",
     says.CallsStepped: (
