@@ -25,7 +25,7 @@ PRECISION_MEANS: dict[Precision, str] = {
 RELATION_MEANS: dict[TreeRelation, str] = {
     "runtime": "the torch that is installed",
     "matches": "the source of the installed torch",
-    "consistent": "a tree whose files equal the wheel's, where both have them",
+    "consistent": "a tree whose files equal the wheel's files of the same path",
     "version-skew": "another version than the installed torch",
 }
 SEVERAL = "several places are possible, or none is known: --explain N lists them (-v shows the numbers N)"
@@ -145,8 +145,8 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
 # From not_observed_ops in aten/src/ATen/core/dispatch/ObservedOperators.cpp.
 RECORDED = (
     "calls that torch's profiler records. It leaves out operators that mark ranges, as in each Optimizer.step "
-    "(profiler::_record_function_enter_new and _exit), and some that only read a property (size, is_leaf, output_nr, "
-    "_version, is_complex)"
+    "(profiler::_record_function_enter_new and _exit). It also leaves out some that only read a property (size, "
+    "is_leaf, output_nr, _version, is_complex)"
 )
 
 # Words of a table that are no weight. `view/words/weights.py` has the weights.
