@@ -176,7 +176,7 @@ def _run(tour: Tour, lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) 
 
 
 def _request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest:
-    """Returns the request for a lab's trace. It asks for the native pass only if the lab expects native hops.
+    """Returns the request for a lab's trace. It asks for stepping only if the lab expects native hops.
 
     `folder` gets two subfolders: one that the lab runs in, which must stay empty, and one for temporary files.
     """
