@@ -413,7 +413,7 @@ def lower(
     The expression runs in processes of its own. `variables`, `setup`, `contexts` and `grad` are as in
     `ptexplore.trace`. `timeout` is the limit in seconds for each rung. `rungs` names the rungs (none: all but
     inductor): "python", "fx", "jit-trace", "jit-script", "aten", "export", "functional", "core", "prims",
-    "aot-forward", "aot-backward", "inductor". The rungs that one of them is made from are made, too.
+    "aot-forward", "aot-backward", "inductor". A rung that another one is made from is made, too.
 
     `check` also finds the first operator whose value differs from eager mode. `dynamic` lets torch.export decide which
     sizes are symbolic. `python` is another Python, whose torch is used.

@@ -92,7 +92,7 @@ def _caret(message: RunRefused) -> Reason | None:
 
 
 def no_native(message: AboutRun) -> Reason:
-    """Returns why there is no native call tree, given a message of the native pass other than an answer."""
+    """Returns why there is no native call tree, given a message of the stepped run other than an answer."""
     if message["type"] == "raised":
         return why.RaisedUnderStepper(message["exception"], _first_line(message["message"]))
     if message["type"] == "died":

@@ -35,7 +35,7 @@ from ptexplore.model.rungs import RungName
 class TraceRequest(TraceOptions):
     """One expression, some statements or a script, and all options of the run.
 
-    `timeout` is in seconds, for all runs together. `native` asks for the native pass; `native_op` ("add.Tensor#2")
+    `timeout` is in seconds, for all runs together. `native` asks for stepping; `native_op` ("add.Tensor#2")
     selects one operator call to step. `script_sha256` is the hash of a script that was shown: the probe runs no other
     content. `passes_on`: a program gets the standard input of this process, and what it prints appears on its standard
     error at once. `wraps`: torch.compile compiles the expression as a whole.

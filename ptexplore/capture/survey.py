@@ -33,7 +33,7 @@ class SurveyedFacts:
     """The stored facts of one operator's run beside its session. `why` is the reason why there is no session.
 
     `digests` are hashes of the result by pass; the untraced run's is under "plain". One is None if a result has no
-    plain bytes. `inside` are runs of the same sample inside something else, which `way` names.
+    plain bytes. `inside` are runs of the same sample under vmap, jit.trace or an autograd Function; `way` names it.
     """
 
     op: str

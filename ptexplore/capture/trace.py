@@ -133,7 +133,7 @@ def capture(
     """Runs the allowed expression or script in a probe of `runtime`, and returns the observations of its recorders.
 
     `digests` are the catalogue's, by operator: only operators that differ from it report their tables. If only the
-    native pass fails, the session says why and has the observations of the others. With `raising`, code that raises
+    stepped run fails, the session says why and has the observations of the others. With `raising`, code that raises
     gets a session too: with everything seen until then, and where the error was thrown.
 
     Raises PtexploreError: (usage) if it cannot be run, (failed) if it raises, dies or takes too long.
@@ -249,7 +249,7 @@ class _Heard:
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: Reason | None = None
-    stepped_pass: RunAnswered | None = None  # the native pass's message, for an expression
+    stepped_pass: RunAnswered | None = None  # the message of the stepped run of an expression
     late: bool = False  # whether the program was interrupted because it took too long
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
     first: FirstCall | None = None  # set if the first call is shown although a later one was asked for
@@ -263,7 +263,7 @@ class _Heard:
         self.add(recorder, kind, Remark(reason))
 
     def take(self, message: ProbeMessage) -> None:
-        """Handles one message. Raises PtexploreError for one that ends the whole trace."""
+        """Handles one message. Raises PtexploreError if the message ends the whole trace."""
         if message["type"] == "ready":
             self._ready(message["varies"])
         elif message["type"] == "begin":
@@ -280,7 +280,7 @@ class _Heard:
         _hearing(self.running).stopped(self, error)
 
     def _of_pass(self, message: AboutRun) -> None:
-        """Handles a message of a pass. Raises PtexploreError for one that ends the whole trace."""
+        """Handles a message of a pass. Raises PtexploreError if the message ends the whole trace."""
         recorder = message["recorder"]
         if message["type"] == "output" and not self.passes and message["text"]:
             self.printed[recorder] = message["text"], message["cut"]
@@ -375,7 +375,7 @@ class _Heard:
         return structs.replace(ended, over=why.AllRunsOver(self.request.timeout, GiveLonger()))
 
     def _first_call(self, first: FirstCall) -> None:
-        """Records why the first call is shown. The native pass steps it too, unless it imports modules."""
+        """Records why the first call is shown. Stepping shows it too, unless it imports modules."""
         self.first = first
         if first.imported:
             self.no_native = why.LaterCallStepped(first.why)
@@ -419,7 +419,7 @@ class _Heard:
             self.no_native = no_native(message)
 
     def _stepped(self, seen: Iterable[ReadObservation]) -> None:
-        """Adds the steps of the native pass, or of a fork of a program."""
+        """Adds the steps of the stepped run, or of a fork of a program."""
         from ptexplore.capture.native.record import calls  # imports numpy, so only if needed
 
         read = calls(list(seen), symbols_dir())
@@ -438,19 +438,19 @@ class _Heard:
 
     @property
     def stepped(self) -> bool:
-        """Whether the native pass has a result."""
+        """Whether the stepped run has a result."""
         return any(o.kind == "calls" for o in self.observations)
 
     @property
     def shown(self) -> RunAnswered:
-        """The message of the pass to show: the native pass if it stepped everything, since its path may differ."""
+        """The message of the run to show: the stepped run if it stepped everything, since its path may differ."""
         parts = {calls.part for calls in records(self.observations, "calls", SteppedCalls)}
         first = next(iter(self.passes.values()))
         return self.stepped_pass if self.stepped_pass is not None and "forward" in parts else first
 
     @property
     def why_not_native(self) -> Reason | None:
-        """Why the native pass has no result. None if it has one."""
+        """Why the stepped run has no result. None if it has one."""
         if self.stepped:
             return None
         given = why.RunsOnce() if self.request.once else self.no_native if self.request.native else why.NativeNotAsked()

@@ -75,7 +75,7 @@ def _operator_headers(tree: SourceTree, qualified: str) -> list[str]:
 
 
 def declared(tree: SourceTree, path: str, qualified: str) -> Iterator[HeaderDeclaration]:
-    """Yields each declaration of `qualified` in the header `path`. The line is that of the name."""
+    """Yields each declaration of `qualified` in the header `path`. Its line is the line of the name."""
     header = tree.read(path)
     if header is None:
         return

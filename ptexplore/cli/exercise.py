@@ -41,7 +41,7 @@ def exercise(
     name: Annotated[
         str | None, Argument(metavar="[NAME]", help="the exercise", autocompletion=complete_exercise)
     ] = None,
-    file: Annotated[str | None, Argument(metavar="[FILE]", help="your solution, which runs now")] = None,
+    file: Annotated[str | None, Argument(metavar="[FILE]", help="the file with your solution")] = None,
     watch: Annotated[bool, Option("--watch", help="judge FILE again whenever it changes")] = False,
     hint: Annotated[int | None, Option("--hint", metavar="N", help="show hint N")] = None,
     solution: Annotated[

@@ -27,7 +27,7 @@ _LAYER_KERNELS = "aten/src/ATen/functorch/DynamicLayer.cpp"
 
 
 class Guard(NamedTuple):
-    """A text in a kernel, and the keys that the thread meanwhile excludes, or no longer includes."""
+    """A guard by its text in a kernel: the keys that it excludes, and the keys that it removes from the include set."""
 
     text: str
     source: FactSource

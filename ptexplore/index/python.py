@@ -120,7 +120,7 @@ class _Reader:
                 self.assignment(node, inside, "typedef" if kind == "alias" else "member" if is_class else "variable")
 
     def definition(self, node: Node, inside: _Open, *, is_function: bool) -> _Open:
-        """Adds a class or function. Returns it as the scope of the definitions inside it."""
+        """Adds a class or function. Returns the scope for the definitions inside."""
         named = node.child_by_field_name("name")
         if named is None:
             return _Open(node.start_byte, "", "", function=True)

@@ -81,7 +81,7 @@ class Term:
 
     @property
     def fragments(self) -> tuple[str, ...]:
-        """Texts of which a name with this word has at least one, without "_". Too many names have a single letter."""
+        """Texts without "_": a name that has the word contains one of them. Single letters are left out."""
         words = (stem(word).replace("_", "") for word in (*self.spellings, *self.others))
         return tuple(dict.fromkeys(word for word in words if len(word) > 1))
 

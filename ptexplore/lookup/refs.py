@@ -115,8 +115,9 @@ class RefsView:
     `overridden` counts functions of classes below that override the function: they are in the groups but are no uses.
     For `may_override` of them not all bases are known.
 
-    `otherwise` counts the lines with the name that mean something else and are left out. `unknown` counts those
-    left out although nothing else of that name is indexed: what they mean is not known. The first remark says so.
+    `otherwise` counts the lines with the name that mean something else and are left out. `unknown`
+    counts the lines that are left out without another meaning: nothing else with that name is indexed. The first
+    remark says so.
     `definitions` counts the definitions with that exact name; a use does not say which of them it means. `overrides`
     has the functions that the member functions among them override.
     """

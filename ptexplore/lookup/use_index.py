@@ -579,7 +579,7 @@ class _Counts:
         return sum(map(len, self._at.values()))
 
     def of(self, fitting: Sequence[int] | None, only: str = "") -> int:
-        """Count the lines with one of these spellings (None: any spelling); `only` in that file, if it is given."""
+        """Count the lines with one of these spellings (None: any spelling), in all files or in the file `only`."""
         if only:
             if fitting is None:
                 return len(self._at.get(only, ()))

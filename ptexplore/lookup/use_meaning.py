@@ -99,7 +99,7 @@ Arguments = tuple[int, int]  # the fewest and the most
 
 
 class Reading(NamedTuple):
-    """What a line says of a use on it.
+    """What a line of source says about a use of a name on it.
 
     `sole` is the only name that the use can mean, or None if that is not known. `given` is the number of its arguments.
     """
@@ -646,7 +646,7 @@ class FileReader:
                 yield meant, meant_lines
 
     def read(self, use: SiteUse, line: int) -> Reading:
-        """Returns what a line says of a use on it."""
+        """Returns what a line of source says about a use of a name on it."""
         return next(iter(self.read_lines(use._replace(lines=[line]))))
 
     def read_lines(self, use: SiteUse) -> dict[Reading, list[int]]:

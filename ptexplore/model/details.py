@@ -879,7 +879,7 @@ class EndedBefore(Detail, frozen=True):
 
 
 class OtherCalls(Detail, frozen=True):
-    """The calls without a row of their own: the number of their names. Their order is not shown."""
+    """Calls without a row of their own, in any order: the number of different names."""
 
     names: int
     other: bool = False  # none of these names has a row

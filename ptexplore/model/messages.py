@@ -131,7 +131,7 @@ class ReadObservation(NamedTuple):
 
 
 class EventTime(TypedDict, total=False):
-    """The duration of an event in nanoseconds. The native pass makes `times` from it."""
+    """The duration of an event in nanoseconds. The stepped run makes `times` from it."""
 
     time: int
 

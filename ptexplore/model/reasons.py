@@ -495,7 +495,7 @@ class KeptStrides(Reason, frozen=True):
     """A copy keeps the strides, because the tensor is dense: it neither skips memory nor uses it twice."""
 
 
-# --- frames of the native pass ---
+# --- frames of the stepped run ---
 
 
 class RanInCaller(Reason, frozen=True):
@@ -1255,7 +1255,7 @@ class NodesCut(Reason, frozen=True):
 
 
 class LocationsLeftOut(Reason, frozen=True):
-    """The native pass omitted torch.jit.trace's record of source locations."""
+    """The stepped run omitted torch.jit.trace's record of source locations."""
 
 
 class ManySavedTensors(Reason, frozen=True):
@@ -1264,11 +1264,11 @@ class ManySavedTensors(Reason, frozen=True):
     most: int
 
 
-# --- why there is no native pass ---
+# --- why nothing was stepped ---
 
 
 class NativeNotAsked(Reason, frozen=True):
-    """The native pass was not requested."""
+    """stepping was not requested."""
 
 
 class NoBudget(Reason, frozen=True):
@@ -1305,7 +1305,7 @@ class KindsNotStepped(Reason, frozen=True):
 
 
 class NativeSilent(Reason, frozen=True):
-    """The native pass sent no message."""
+    """The stepped run sent no message."""
 
 
 class NothingToStep(Reason, frozen=True):
@@ -1392,7 +1392,7 @@ class OwnCodeFailed(Reason, frozen=True):
 
 
 class LaterCallStepped(Reason, frozen=True):
-    """The native pass needs a later call than the first, and the second call fails or does something else."""
+    """The stepped run needs a later call than the first, and the second call fails or does something else."""
 
     second: "AnyReason"
 
@@ -1426,13 +1426,13 @@ class SetupRaisedAgain(Reason, frozen=True):
 
 
 class EndedBySignal(Reason, frozen=True):
-    """A signal ended the process of the native pass."""
+    """A signal ended the process of the stepped run."""
 
     signal: str
 
 
 class EndedByItself(Reason, frozen=True):
-    """The process of the native pass exited."""
+    """The process of the stepped run exited."""
 
 
 class PassEndedBySignal(Reason, frozen=True):
@@ -1456,7 +1456,7 @@ class TimeWasOver(Reason, frozen=True):
 
 
 class TimeOverBefore(Reason, frozen=True):
-    """The time for all runs was over before the native pass began."""
+    """The time for all runs was over before the stepped run began."""
 
 
 class FramesMissing(Reason, frozen=True):

@@ -24,7 +24,7 @@ PROBE, COMPARE, PROCESSES = "probe", "compare", "processes"
 # no run, the parent process finds it out.
 RunBy = Literal["pass", "further run", "script", "command", "parent"]
 # What a recorder needs besides torch.profiler and Python's hooks.
-Need = Literal["a stepper", "a native pass", "an error", "a process of its own", "a recorded script"]
+Need = Literal["a stepper", "a stepped run", "an error", "a process of its own", "a recorded script"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             of=("expression", "script"),
             tells=("libraries",),
             fails_alone=True,
-            needs=("a native pass",),
+            needs=("a stepped run",),
             options=("native", "native_op", "first"),
         ),
         RecorderSpec(

@@ -77,8 +77,8 @@ class Captured:
     frames: bool = False  # Python functions inside torch
     dispatch: bool = False  # key sets, read before each call
     native: bool = False  # every C++ function that ran
-    cold: bool = False  # the native pass saw the very first call, with the work that only a first call does
-    reason: AnyReason | None = None  # why there is no native pass
+    cold: bool = False  # the stepped run saw the very first call, with the work that only a first call does
+    reason: AnyReason | None = None  # why nothing was stepped
     warm: int | None = None  # how many modules the first call imported; null if none, or if a pass saw that call
     first: FirstCall | None = None  # in place of `warm` if all passes saw the first call without being asked to
     put_back: tuple[str, ...] = ()  # names from `--setup` whose objects earlier runs changed, and that were restored
@@ -146,7 +146,7 @@ class Dispatch:
     tls_observed: bool | None = None  # whether the thread-local sets were read exactly here
     tls_why: AnyReason | None = None  # what changed the thread-local sets after they were read
     redispatch: AnyReason | None = None  # at a later key: how the previous kernel redispatches
-    observed_raw: str | None = None  # the key set that the native pass read from a register
+    observed_raw: str | None = None  # the key set that the stepped run read from a register
     unread: tuple[str, ...] = ()  # the arguments whose key sets are not known
     unread_why: AnyReason | None = None  # why these key sets are not known
     assumed: tuple[str, ...] = ()  # the arguments that were not read: their key sets follow from device and layout
@@ -592,8 +592,8 @@ class HopFacts:
     stub: StubRef | None = None  # only for a `stub`
     stub_kernel: StubKernelRef | None = None  # only for a kernel behind a stub (`native`)
     node: NodeRef | None = None  # only for a `node`
-    not_taken: tuple[CallNotTaken, ...] = ()  # stubs that its text names and that, as the native pass saw, did not run
-    native: NativeCall | None = None  # only for hops that the native pass saw
+    not_taken: tuple[CallNotTaken, ...] = ()  # stubs that its text names and that, as the stepped run saw, did not run
+    native: NativeCall | None = None  # only for hops that the stepped run saw
     library: LibraryEntry | None = None  # only for a call into oneDNN or MKL that the library reported
     launch: LaunchRef | None = None  # only for a `launch`
     tensors: tuple[TensorRef, ...] = ()  # only for an `op` of an expression: its tensors, as the profiler recorded them
@@ -604,7 +604,7 @@ class HopFacts:
     notes: tuple[str, ...] = ()  # the stops of tours about this place or operator: `dispatcher#redispatch`
     unknown_order: bool = False  # the order of this hop among the unobserved hops beside it is not known
     calls: int = 1  # how many equal calls this hop stands for
-    instructions: int | None = None  # instructions from entry to exit, counted by the native pass
+    instructions: int | None = None  # instructions from entry to exit, counted by the stepped run
     time: int | None = None  # for an operator or a node: nanoseconds in a warm run, if warm runs were timed
     sequence: int | None = None  # for an operator or a node: autograd's sequence number, equal in both (see events)
     weights: Mapping[str, int] | None = None  # `saved`: bytes kept for backward; `device`: nanoseconds of a launch

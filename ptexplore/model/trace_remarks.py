@@ -192,7 +192,7 @@ class NotAskedFor(TraceRemark, frozen=True):
 
 
 class NativePassWarm(TraceRemark, frozen=True):
-    """The parts that the native pass stepped, after warm-up runs."""
+    """The parts that were stepped, after warm-up runs."""
 
     parts: tuple[PartStepped, ...]
     few: int | None  # the number of warm-up runs
@@ -200,14 +200,14 @@ class NativePassWarm(TraceRemark, frozen=True):
 
 
 class NativePassCold(TraceRemark, frozen=True):
-    """The parts of the very first call that the native pass stepped."""
+    """The parts of the very first call that were stepped."""
 
     parts: tuple[PartStepped, ...]
     threads: int
 
 
 class NativePassOfProgram(TraceRemark, frozen=True):
-    """The calls of a program that the native pass stepped."""
+    """The calls of a program that were stepped."""
 
     instructions: int
     calls: TraceRemark
@@ -277,7 +277,7 @@ class LibraryNameless(TraceRemark, frozen=True):
 
 
 class NoNativePass(TraceRemark, frozen=True):
-    """Why there was no native pass."""
+    """Why nothing was stepped."""
 
     why: Reason
 

@@ -373,7 +373,7 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add the functions of the C++ stack to the innermost operator call that was left, below its known claims.
 
     The stack shows kernels that are not known otherwise, for example if the key of an operator call is not known. If
-    the native pass recorded all functions, nothing is added.
+    the stepped run recorded all functions, nothing is added.
     """
     raised = records(context.session.observations, "raised", RaisedError)
     thrown = thrown_of(context, raised[0]) if raised else None

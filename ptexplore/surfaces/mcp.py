@@ -295,7 +295,7 @@ class _Running:
             return _result(f"The document of `ptexplore {words[0]} --json`.", json.loads(ran.out))
         notes = [_clean(ran.err)] if ran.err.strip() else []
         if not without_network():
-            notes.append("The code could reach the network: this system closes it for no process of yours.")
+            notes.append("The code could reach the network: this system did not let ptexplore close it.")
         out = _clean(ran.out)
         # A picture of memory is aligned.
         return _result(self._pages.first("\n".join([out if words[0] == "tensor" else _narrowed(out), *notes])))

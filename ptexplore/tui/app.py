@@ -567,6 +567,6 @@ class Browser(App[None]):
         self._close_messages_no_wait()
 
     def panic(self, *renderables: object) -> None:
-        """The same for errors that would draw themselves."""
+        """Ends as `_fatal_error` does, also after an error that Textual would draw itself."""
         del renderables
         self._fatal_error()

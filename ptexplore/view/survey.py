@@ -31,7 +31,7 @@ from ptexplore.writing import forget_below, keep_whole, open_users_file
 
 FACTS_FORMAT = 1  # of a survey's files; within a format, keys are only added
 # How an operator was traced. "whole": every instruction of the expression was stepped. "call": the instructions of one
-# operator call were stepped. "derived": there was no native pass.
+# operator call were stepped. "derived": nothing was stepped.
 SurveyState = Literal["whole", "call", "derived", "failed", "no sample"]
 NATIVE: tuple[SurveyState, ...] = ("whole", "call")
 Comparison = Literal["equal", "differs", "exempt", "not compared"]
@@ -50,7 +50,7 @@ class SurveyRow(Struct, frozen=True):
     op: str  # its name in OpInfo
     state: SurveyState  # stepped whole, stepped in one call, or not stepped (`derived`)
     way: Way | None = None  # the transform around the sample; null for a plain sample
-    why: str = ""  # why it was not traced, or has no native pass
+    why: str = ""  # the reason if it was not traced, or not stepped
     sort: str = ""  # if torch refuses the sample inside a transform: the kind of reason, without details
     particulars: str = ""  # the details of that reason
     expression: str = ""  # the traced expression
@@ -443,7 +443,7 @@ def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple
     """Yields each kind of exception by its title: operators or functions, each with the reason."""
     yield ("No sample for the CPU", ((row.op, row.why) for row in rows if row.state == "no sample"))
     yield ("Not traced", ((row.op, row.why) for row in rows if row.state == "failed"))
-    yield ("Traced without the native pass", ((row.op, row.why) for row in rows if row.state == "derived"))
+    yield ("Traced without stepping", ((row.op, row.why) for row in rows if row.state == "derived"))
     yield (
         "One operator call stepped, not the whole expression",
         ((row.op, row.stepped) for row in rows if row.state == "call"),
@@ -480,7 +480,7 @@ def _exceptions_inside(way: Way, rows: Sequence[SurveyRow]) -> Iterator[tuple[st
         entries = [(row.op, row.particulars) for row in refused_rows if row.sort == sort]
         yield f"{way}: not run, {sort}", entries
     yield f"{way}: not traced", [(row.op, row.why) for row in rows if row.state == "failed"]
-    yield f"{way}: traced without the native pass", [(row.op, row.why) for row in rows if row.state == "derived"]
+    yield f"{way}: traced without stepping", [(row.op, row.why) for row in rows if row.state == "derived"]
     yield f"{way}: another result when traced", [(row.op, _changed(row)) for row in rows if row.result == "differs"]
     differing = [(row.op, "; ".join(row.differences)) for row in rows if row.differences]
     yield f"{way}: predicted otherwise", differing

@@ -132,7 +132,7 @@ def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> t
 
 
 def run_edited(tour: Tour, lab: Lab, expression: str, opened: Callable[[], tuple[InstalledTorch, Lookup]]) -> EditedRun:
-    """Returns the result of a lab with another expression, which the reader typed. Nothing is expected of it.
+    """Returns the result of a lab with another expression, which the reader typed. The result is not compared.
 
     The rest of the lab is the tour's code: it runs only if its file may run.
     """
@@ -176,7 +176,7 @@ def _run(tour: Tour, lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) 
 
 
 def _request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest:
-    """Returns the request for a lab's trace. It asks for the native pass only if the lab expects native hops.
+    """Returns the request for a lab's trace. It asks for stepping only if the lab expects native hops.
 
     `folder` gets two subfolders: one that the lab runs in, which must stay empty, and one for temporary files.
     """

@@ -37,7 +37,7 @@ class SurveyRequest:
     """The request for a survey. `only` is a regular expression, `out` the folder (default: one in the cache).
 
     `again` repeats operators that are saved already. `resolve` resolves the saved sessions again and runs nothing.
-    `alone` omits the runs of each sample inside something else; a survey of backward omits them, too.
+    `alone` omits the runs under vmap, jit.trace and an autograd Function; a survey of backward omits them, too.
     """
 
     backward: bool = False
@@ -162,7 +162,7 @@ def _nothing_saved(folder: Folder) -> PtexploreError:
 class SurveyPlan:
     """The instructions for every worker. `anew` resolves saved sessions again and runs nothing.
 
-    `alone` omits the runs of each sample inside something else.
+    `alone` omits the runs under vmap, jit.trace and an autograd Function.
     """
 
     python: str | None

@@ -133,7 +133,7 @@ def figures(
         peer[1],
     )  # fmt: skip
     details = [
-        ("Units not taken, and why", [f"{path}: {why}" for path, why in sorted(truth.refused.items())]),
+        ("Units that were left out, and why", [f"{path}: {why}" for path, why in sorted(truth.refused.items())]),
         ("Definitions missed", _missed(one)),
         ("Rows of the index that libclang does not confirm", _extra(one)),
     ]

@@ -77,7 +77,7 @@ def test_much_output_is_cut(warm: Runtime) -> None:
 @pytest.mark.parametrize(
     ("expression", "why"),
     [
-        ("ctypes.string_at(0)", "SIGSEGV in the ops pass"),
+        ("ctypes.string_at(0)", "SIGSEGV in the ops run"),
         ("os.abort()", "SIGABRT"),
         ("os.kill(os.getpid(), 9)", "SIGKILL"),
         ("os._exit(0)", "status 0"),
@@ -105,7 +105,7 @@ def test_what_kills_the_probe(runtime: Runtime, expression: str) -> None:
 def test_death_in_a_later_pass_names_it(warm: Runtime, tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     expression = f"os.abort() if os.path.exists({str(mark)!r}) else open({str(mark)!r}, 'w') and torch.add(a, b)"
-    assert "SIGABRT in the frames pass" in failure(warm, expression).why
+    assert "SIGABRT in the frames run" in failure(warm, expression).why
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ def test_more_memory_than_there_is(warm: Runtime, expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "why"),
     [
-        ("time.sleep(1000)", "in the ops pass, at line 1 of expression"),
-        ("[0 for _ in iter(int, 1)]", "in the ops pass, at line 1 of expression"),
-        ("os.kill(os.getpid(), 19)", "in the ops pass, at line 1 of expression"),
-        ("os.killpg(0, 19)", "in the ops pass, at line 1 of expression"),
+        ("time.sleep(1000)", "in the ops run, at line 1 of expression"),
+        ("[0 for _ in iter(int, 1)]", "in the ops run, at line 1 of expression"),
+        ("os.kill(os.getpid(), 19)", "in the ops run, at line 1 of expression"),
+        ("os.killpg(0, 19)", "in the ops run, at line 1 of expression"),
     ],
 )
 def test_what_never_ends(warm: Runtime, expression: str, why: str) -> None:

@@ -205,7 +205,7 @@ def test_the_text_of_a_death_is_explained(command: InProcess, tmp_path: Path, te
 )
 def test_what_dies_before_the_expression_says_where(command: InProcess, given: tuple[str, ...], place: str) -> None:
     result = command("trace", "torch.add(a, b)", *given).three_parts(1)
-    assert f"it was killed by SIGSEGV in the ops pass, in string_at(), {place}" in result.err
+    assert f"it was killed by SIGSEGV in the ops run, in string_at(), {place}" in result.err
 
 
 def test_faulthandler_that_was_on_before_has_its_say(cli: Cli, tmp_path: Path) -> None:

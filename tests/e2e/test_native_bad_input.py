@@ -130,7 +130,7 @@ def test_what_never_ends_in_the_native_pass_alone(command: InProcess, monkeypatc
         "--json",
     )
     assert (
-        "native pass was stopped, with everything that it had started: the 3 s for all runs together were over"
+        "native run was stopped, with everything that it had started: the 3 s for all runs together were over"
         in reason(result)
     )
 

@@ -143,12 +143,12 @@ def test_a_frame_is_explained_with_its_rule(saved: dict[str, tuple[InProcess, st
 
 def test_facts_tell_how_it_was_recorded(saved: dict[str, tuple[InProcess, str]]) -> None:
     text = shown(saved, "add", env={"COLUMNS": "400"}).out
-    assert re.search(r"native pass: [\d,]+ instructions stepped; \d warm-ups, 1 thread \(first calls", text), text
+    assert re.search(r"stepping: [\d,]+ instructions stepped; \d warm-ups, 1 thread \(first calls", text), text
     assert re.search(r"libraries that ran and are not opened, in instructions: .*libc \d", text), text
     back = shown(saved, "backward", env={"COLUMNS": "400"}).out
-    assert re.search(r"native pass: [\d,]+ instructions stepped, [\d,]+ of backward; ", back), back
+    assert re.search(r"stepping: [\d,]+ instructions stepped, [\d,]+ of backward; ", back), back
     off = saved["add"][0]("trace", "a + b", "--no-native")
-    assert re.search(r"no native pass: \S+", off.out), off
+    assert re.search(r"not stepped: \S+", off.out), off
 
 
 def test_only_what_was_not_seen_is_marked(saved: dict[str, tuple[InProcess, str]]) -> None:

@@ -118,7 +118,7 @@ STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # every call of a dis
 
 
 def calls(observations: Sequence[ReadObservation], cache: Path) -> list[ReadObservation]:
-    """Reads the rows in the native pass's observations.
+    """Reads the rows in the observations of the stepped run.
 
     Returns the kinds "calls" (one per stepped part) and "unreadable".
 

@@ -57,7 +57,7 @@ class Invocations:
         self.code = CodeRanges(view.decode("ascii"))
 
     def replace(self) -> list[Made]:
-        """Replaces every invocation in the view. Returns those that make declarations."""
+        """Replaces every invocation in the view. Returns the invocations that make declarations."""
         uses = [use for use in self.prepared.uses if use.name not in self.prepared.attributes]
         code = self.code
         for use in uses:

@@ -101,7 +101,7 @@ def _bound(piece: Piece, match: re.Match[str], closing: int, receiver: str) -> D
 def _receiver(piece: Piece, at: int, chained: tuple[int, str] | None) -> str:
     """Returns the expression before the call, from the start of its statement.
 
-    A chained call has that of the call before.
+    A chained call has the same expression as the call before it.
     """
     floor = chained[0] if chained is not None else 0
     begin = piece.text.brackets.statement(at, floor)

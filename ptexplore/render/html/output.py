@@ -366,7 +366,7 @@ def _explaining(root: Path) -> Iterator[None]:
 
 
 class Aside:
-    """The folder inside a site where files are half written. One build holds it.
+    """The folder inside a site where files are half written. Only one build at a time uses it.
 
     A killed build leaves pages that its list of pages does not name. So every process of a build first writes the URL
     of each new file to its own journal here. The next build reads all journals.
@@ -423,7 +423,7 @@ class Aside:
             self._journal = (0, -1)
 
     def close(self) -> None:
-        """Delete the folder. The list of pages names everything now."""
+        """Delete the folder. Call this after the list of pages is written: the list then names every page."""
         self.empty()
         self.folder.rmdir()
 

@@ -21,7 +21,7 @@ def storage_figure(picture: StorageDrawing) -> str:
 
 
 def cell_tables(drawn: Strip) -> str:
-    """Returns the rows of a strip as tables. Cells that were left out are said to be."""
+    """Returns the rows of a strip as tables. A table says where cells were left out."""
     return "".join(
         _table(row) if isinstance(row, StripRow) else f"<p class=facts>{escaped(row.text)}</p>" for row in drawn.rows
     )

@@ -530,7 +530,7 @@ def _notes(checkout: Checkout, remote: Remote, first: str) -> list[str]:
         )
     if release is not None and checkout.commit != release.commit:
         notes.append(
-            f"tag {checkout.ref} there is commit {short}, but PyTorch's tag is {release.commit[:12]}: "
+            f"the remote's tag {checkout.ref} is commit {short}, but PyTorch's tag is {release.commit[:12]}: "
             f"so this may not be release {release.version}"
         )
     return notes

@@ -41,7 +41,7 @@ _BETWEEN = "\0"  # between two texts of containers; such a text may have line en
 
 
 class NumberedLines:
-    """Texts, each between two marks, found by a part of them. The first text has the number 0."""
+    """Searches texts by a part of a text. A mark separates the texts; the first text has the number 0."""
 
     def __init__(self, text: str, mark: str) -> None:
         self.text = text
@@ -150,7 +150,7 @@ class LinesText:
         return [self._names[line] for line in nlargest(most, weights, key=weights.__getitem__)]
 
     def weights(self, groups: Sequence[FragmentGroup]) -> dict[int, int]:
-        """Returns the weight of the groups of each name that has one, by the number of the name."""
+        """Returns the sum of the weights of a name's groups, for each name with a group, by the number of the name."""
         weights: dict[int, int] = {}
         for group in groups:
             for line in dict.fromkeys(chain.from_iterable(map(self._squeezed.holding, group.fragments))):

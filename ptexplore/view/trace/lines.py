@@ -134,7 +134,7 @@ def _place(label: Detail, place: SourceRef | None) -> Line:
 def left_out(dispatch: Dispatch) -> tuple[str, ...]:
     """Returns the unread arguments, whose keys are missing from the printed set.
 
-    If the native pass read the whole set from a register, no keys are missing.
+    If the stepped run read the whole set from a register, no keys are missing.
     """
     return dispatch.unread if dispatch.observed_raw is None else ()
 

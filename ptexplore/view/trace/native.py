@@ -114,7 +114,7 @@ class _Node:
     hidden: int = 0  # hidden frames below that no shown hop below has counted
 
     def leave(self, hidden: dict[int, int]) -> None:
-        """Adds this hop to the caller's shown hops, or its shown callees instead. Handle all callees before."""
+        """Adds this hop to the caller's shown hops, or its shown callees instead. Call this for all callees first."""
         assert self.caller is not None
         inside_folded = self.strict and self.action != "keep"
         left_out = governed(self.hop) and (inside_folded or self.action in ("hoist", "hide"))
@@ -341,7 +341,7 @@ def shown_name(hop: Hop) -> str:
 
 
 def facts(trace: Trace, session: Session | None) -> Iterator[TraceRemark]:
-    """Yields what the native pass did and how, which library code it only counted, and why there is no native pass."""
+    """Yields what the stepped run did and how, which library code it only counted, and why nothing was stepped."""
     observations = session.observations if session else ()
     parts = records(observations, "calls", SteppedCalls)
     if parts:

@@ -16,7 +16,7 @@ STAYS = "except operators, kernels, Python functions and functions that a rule k
 ACTIONS: dict[Action, str] = {
     "show": "a landmark: a row of its own",
     "fold": f"one row with its instructions; the functions inside are left out, {STAYS}",
-    "keep": "as fold, but a row even inside a folded or hidden function, since readers look for it there",
+    "keep": "like fold, but this function also has a row inside a folded or hidden function",
     "close": "one row for everything inside, unless an operator of another rule or a Python function ran there",
     "through": "its callees take its place; if none of them is shown, it is a row itself",
     "hoist": "the frame is left out and its callees take its place",

@@ -92,7 +92,7 @@ def _of_program(trace: Trace, _session: Session | None) -> Stacks:
 def _of_expression(trace: Trace, session: Session | None) -> Stacks:
     nodes = tuple(node for held in folded(trace.hops, _stepped) for node, _ in held)
     if not nodes:
-        why = "the trace has neither the times of a program nor the instructions of a native pass"
+        why = "the trace has neither the times of a program nor the instructions of a stepped run"
         hint = "ptexplore trace --script FILE records times; a trace without --no-native records instructions"
         raise PtexploreError("this trace has no times and no instructions", why, hint, USAGE)
     own = max(stepped(trace, session) - sum(node.total for node in nodes), 0)  # the interpreter's loop

@@ -374,8 +374,8 @@ ENGLISH: dict[str, Explained] = {
         "use nn.ModuleList, nn.ModuleDict or nn.ParameterList instead of list and dict",
     ),
     "recomputed-otherwise": Explained(
-        "a checkpointed function runs again in backward. There the function saved tensors of another shape, dtype or"
-        " device: it depends on something that has changed",
+        "a checkpointed function runs again in backward. The second time it saved tensors of another shape, dtype or"
+        " device: the function depends on something that has changed",
         "make the function do the same each time: the same autocast, train() or eval(), random numbers and caches."
         " checkpoint(…, debug=True) lists the operators of both runs; determinism_check='none' only silences this"
         " check",
@@ -1719,8 +1719,8 @@ ENGLISH: dict[str, Explained] = {
         "transpose(0, 1) if the batch comes first; the lengths count steps after the strides of the model",
     ),
     "internal-assert": Explained(
-        "a check of the code of PyTorch failed at {name}. Its authors expected this state never: a defect of torch,"
-        " libraries of different releases, or a kernel that failed before",
+        "an internal check of PyTorch failed at {name}. The cause is a defect of torch, libraries of different"
+        " releases, or a kernel that failed before",
         "search PyTorch's issues for this file and message; a newer torch, then fewer parts (no compile, no"
         " extension, on the CPU), shows which part it is",
     ),

@@ -18,7 +18,7 @@ REMARKS: dict[EditorRemark, str] = {
     "several": "one of {} possible definitions",
     "other function": "the name may mean another function",
     "not run": "the code was not run",
-    "question": "Somebody else may have written this code in {}. It would run with your rights:\n{}\nRun it?",
+    "question": "Somebody else may have written this code in {}. This code would run with your rights:\n{}\nRun it?",
 }
 
 

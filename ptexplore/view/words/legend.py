@@ -9,8 +9,8 @@ from ptexplore.model.trace import Status
 
 STATUS_MEANS: dict[Status, str] = {
     "observed": "it ran: an address, an event or a Python frame was seen",
-    "derived": "it follows from key sets that were read and from the dispatcher's table; nothing saw it run",
-    "predicted": "the dispatcher's table or a kernel's text says so; nothing saw it run",
+    "derived": "it follows from key sets that were read and from the dispatcher's table; no recorder saw it run",
+    "predicted": "the dispatcher's table or a kernel's text says so; no recorder saw it run",
     "inlined": "inlined into its caller; its share is the share of the functions that it called",
     "cut": "the recorder reached a limit here",
 }
@@ -25,7 +25,7 @@ PRECISION_MEANS: dict[Precision, str] = {
 RELATION_MEANS: dict[TreeRelation, str] = {
     "runtime": "the torch that is installed",
     "matches": "the source of the installed torch",
-    "consistent": "a tree in which every file of the wheel that it has is equal",
+    "consistent": "a tree whose files equal the wheel's files of the same path",
     "version-skew": "another version than the installed torch",
 }
 SEVERAL = "several places are possible, or none is known: --explain N lists them (-v shows the numbers N)"
@@ -67,7 +67,7 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
     ),
     (says.KernelBehindStub, says.Runs): (
         "kernel",
-        "the function behind a dispatch stub, compiled for the abilities of this processor",
+        "the function behind a dispatch stub, compiled for the instruction set of this processor",
     ),
     (says.LoopOverElements,): (
         "loop over the elements",
@@ -144,9 +144,9 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
 
 # From not_observed_ops in aten/src/ATen/core/dispatch/ObservedOperators.cpp.
 RECORDED = (
-    "calls that torch's profiler records: all operators except those that mark ranges for it, as in each "
-    "Optimizer.step (profiler::_record_function_enter_new and _exit), and some that only read (size, is_leaf, "
-    "output_nr, _version, is_complex)"
+    "calls that torch's profiler records. It leaves out operators that mark ranges, as in each Optimizer.step "
+    "(profiler::_record_function_enter_new and _exit). It also leaves out some that only read a property (size, "
+    "is_leaf, output_nr, _version, is_complex)"
 )
 
 # Words of a table that are no weight. `view/words/weights.py` has the weights.
@@ -169,7 +169,7 @@ SIGNS: dict[str, tuple[str, str]] = {
     "share": ("share", "part of the {}, with everything that the row called; the bar shows the same"),
     "time": ("time", "the time of these calls with everything that they called; each is the fastest of the warm runs"),
     "operator-calls": ("operator calls", RECORDED),
-    "times": ("×n", "n equal calls in a row, as one row; the share is the sum"),
+    "times": ("×n", "n successive equal calls, as one row; the share is the sum"),
     "instr": (
         "instr",
         "instructions of these calls with everything that they called; (n stepped): only n calls were counted",

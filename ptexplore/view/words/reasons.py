@@ -46,7 +46,7 @@ ENGLISH: Catalogue = {
     why.MayBeGenerator: "if a torch.Generator was given, the key of its device counts; no recorder shows it",
     why.MayCarry: "it was made during the call and may carry {keys}: {because}",
     why.MayBeOfDispatchingClass: "a class that dispatches in Python may have made it",
-    why.AsItsBaseMay: "if it is a view, its base may carry the same",
+    why.AsItsBaseMay: "if it is a view, its base may carry these keys, too",
     why.KeptByVjp: "torch.func.vjp kept a graph, which holds the tensors that vjp had wrapped",
     why.NamesAreInherited: "names of dimensions come from the tensors that it was made from",
     why.NotInInferenceMode: "{keys: and } only if it was not made in inference mode",
@@ -68,7 +68,9 @@ ENGLISH: Catalogue = {
         "the hand-written kernel of {key} changes the thread-local sets, and its text is not here"
     ),
     why.NamesMayBeOff: "the kernel of {key} may hold a NoNamesGuard, and a tensor of the call has names",
-    why.InExtension: "the kernel around it belongs to an extension: its C++, which is not read, may change them",
+    why.InExtension: (
+        "the kernel around this call belongs to an extension; its C++ is not read, and may change the thread-local sets"
+    ),
     why.InMaker: "inside {function} ({file}), which holds {guard} and excludes {excludes}",
     why.InMakerOfPlain: (
         "inside {function} ({file}), which makes the plain tensor here, holds {guard} and excludes {excludes}"
@@ -153,7 +155,7 @@ ENGLISH: Catalogue = {
     why.FormatWanted: "{format} was asked for[ by {by}]",
     why.BitSet: "its {bit} bit is set: the values were not computed yet[, and {by} needs them]",
     why.CalledBefore: "an earlier run called {operators:, } here",
-    why.NotDense: "a clone keeps the strides of a dense tensor only",
+    why.NotDense: "a clone keeps strides only if the tensor is dense, and this one is not",
     why.KeptStrides: "a clone keeps the strides of a dense tensor",
     # --- the stepped run ---
     why.RanInCaller: (
@@ -275,7 +277,7 @@ ENGLISH: Catalogue = {
     why.BudgetSpent: "the budget of instructions is used up",
     why.NoFurtherCall: "it was not called again where it can be stepped",
     why.NoEntryPoint: "torch's library has no separate function for it, where stepping could begin",
-    why.SteppingTimeSpent: "stepping took {seconds} s, which is its part of the time limit",
+    why.SteppingTimeSpent: "stepping took {seconds} s, which is the part of the time limit that it may use",
     why.DeviceInUse: "{device} is in use, and a fork of the program cannot use it",
     why.ThreadsOfProgram: "the program runs threads of its own, and a fork does not have them",
     why.PythonModeOn: "a mode written in Python is active, and would run in a fork",
@@ -303,7 +305,7 @@ ENGLISH: Catalogue = {
     ),
     why.SteppingTimeUp: "it was not finished when its time was over, after {seconds} s",
     why.BlocksTrap: "from here on the code blocks SIGTRAP, as code that starts a thread or a process does",
-    why.HandlesTrap: "from here on the code handles or sends SIGTRAP itself, which stepping needs",
+    why.HandlesTrap: "from here on the code handles or sends SIGTRAP itself, and stepping needs this signal",
     why.StartsAnother: "from here on the code starts a thread, a process or another program",
     why.HookTaken: "the traced code removed the profile function: Python calls after that are not known",
     why.PythonLacks: "this Python lacks {function}",
@@ -382,19 +384,19 @@ ENGLISH: Catalogue = {
     why.CallsCut: "only the first {most} calls of the expression are recorded",
     why.NodesCut: "only the first {most} autograd nodes are recorded",
     why.LocationsLeftOut: (
-        "the native pass left out torch.jit.trace's record of source locations, which walks the whole Python stack"
+        "the stepped run left out torch.jit.trace's record of source locations, which walks the whole Python stack"
     ),
     why.ManySavedTensors: "more than {most} tensors were saved at one time",
-    # --- why there is no native pass ---
+    # --- why nothing was stepped ---
     why.NativeNotAsked: "stepping was not asked for",
     why.NoBudget: "--native-budget 0 leaves no instructions to step",
-    why.RunsOnce: "--once runs it a single time, and the native pass would run it again",
+    why.RunsOnce: "--once runs the code a single time, and stepping would run it again",
     why.ScriptNotStepped: "a script is never stepped as a whole; --native-op NAME#N steps one operator call of it",
     why.RanInYourProcess: "it ran once, in your own process: nothing was stepped",
     why.CalledNoOperator: "it called no operator",
     why.KindNotStepped: "1 kind of calls: {because}",
     why.KindsNotStepped: "{count} kinds of calls: {because}",
-    why.NativeSilent: "the native pass sent no message",
+    why.NativeSilent: "the stepped run sent no message",
     why.NothingToStep: "{beyond}, and {instead}",
     why.AllBeyond: (
         "the whole run has more than {most} instructions, including those that show Python's calls to ptexplore"
@@ -421,18 +423,18 @@ ENGLISH: Catalogue = {
     why.TrapTaken: "SIGTRAP killed its process; stepping uses this signal, and something blocked or took it over",
     why.FurtherRun: "a further run in the same process {does}",
     why.SetupRaisedAgain: "--setup, run a second time in one process, raised {exception}: {message}",
-    why.EndedBySignal: "{signal} ended its process in the native pass",
-    why.EndedByItself: "its process exited in the native pass",
-    why.PassEndedBySignal: "{signal} ended the {recorder} pass",
-    why.PassEndedByItself: "the {recorder} pass exited with status {status}",
-    why.TimeWasOver: "the time was over before this pass[, so {missing:, so }]",
+    why.EndedBySignal: "{signal} ended its process in the stepped run",
+    why.EndedByItself: "its process exited in the stepped run",
+    why.PassEndedBySignal: "{signal} ended the {recorder} run",
+    why.PassEndedByItself: "the {recorder} run exited with status {status}",
+    why.TimeWasOver: "the time was over before this run[, so {missing:, so }]",
     why.TimeOverBefore: "the time for all runs was over before it began",
     why.FramesMissing: "Python functions are not shown",
     why.CallsMissing: "the trace does not show which call of the expression ran an operator",
     why.PassStopped: (
         "{running} was stopped, with everything that it had started: the {seconds} s for all runs together were over"
     ),
-    why.RunningPass: "the {recorder} pass",
+    why.RunningPass: "the {recorder} run",
     why.ImportingTorch: "import torch",
     why.NotEndedInTime: "the expression did not end within {seconds} s",
     why.ProbeDied: "the probe died",
@@ -503,16 +505,16 @@ ENGLISH: Catalogue = {
     why.NoBackward: "the script called no backward, so an expression must name the value: graph EXPR --script FILE",
     why.NeedsNoGrad: "the result ({result}) does not require grad: backward has nothing to run",
     # --- differences between passes and runs ---
-    why.PassesDiffer: "{cause}: number {number} was {first} in the {reference} pass, {second} in the {recorder} pass",
+    why.PassesDiffer: "{cause}: number {number} was {first} in the {reference} run, {second} in the {recorder} run",
     why.CountsDiffer: (
-        "{cause}: other threads called {name} {first} time{first#|s} in the {reference} pass, {second} "
-        "time{second#|s} in the {recorder} pass"
+        "{cause}: other threads called {name} {first} time{first#|s} in the {reference} run, {second} "
+        "time{second#|s} in the {recorder} run"
     ),
     why.TheEnd: "the end",
     why.RunsDiffer: "two runs called different operators[ ({limit})]",
     why.RecorderChanged: (
-        "the recorder changed what ran[ ({limit})][, and its run is shown here; the {reference} pass is as your code "
-        "runs alone]"
+        "the recorder changed what ran[ ({limit})][, and its run is shown here; in the {reference} run your code "
+        "ran without recorders]"
     ),
     why.AtRecursionLimit: "at Python's recursion limit, to which the recorder's own frames add",
     # --- what was stopped, or varies ---
@@ -543,7 +545,7 @@ ENGLISH: Catalogue = {
     why.NothingToRun: "there is nothing to run",
     why.ParserRefuses: "Python's own parser refuses it",
     why.OneExpression: "a trace takes one expression",
-    why.TensorsAreDrawn: "a picture has the tensors that assigned names and bare expressions give",
+    why.TensorsAreDrawn: "tensors are drawn if a statement assigns them to a name, or is an expression",
     why.NamesBecomeTensors: (
         "names of one letter (or a letter and digits) used as values become tensors; others must be bound"
     ),
@@ -563,12 +565,12 @@ ENGLISH: Catalogue = {
     why.PartNeedsMemory: "{part} needs more memory than there is",
     why.ErrorSilent: "{exception} has no message",
     why.ScriptNotEnded: "the script did not end within {seconds} s",
-    why.RunsOver: "the {seconds} s for all runs were over in the {recorder} pass[, {where}]",
+    why.RunsOver: "the {seconds} s for all runs were over in the {recorder} run[, {where}]",
     why.AtLine: "at line {line} of {file}",
     why.InFunction: "in {function}(), called at line {line} of {file}",
     why.CannotBeTraced: "{given} cannot be traced: {source}",
     why.KilledProcess: "{given} killed its process: {source}",
-    why.ProcessEnded: "{how}[ in the {recorder} pass][, {where}][; {killer}][: {limit}][; {alone}]",
+    why.ProcessEnded: "{how}[ in the {recorder} run][, {where}][; {killer}][: {limit}][; {alone}]",
     why.KilledBy: "it was killed by {signal}",
     why.EndedWithStatus: "it exited with status {status}",
     why.CalledToEnd: "it called {function}[ with {status}]",
@@ -586,7 +588,7 @@ ENGLISH: Catalogue = {
     why.ProbeUnread: "the probe's answer cannot be read",
     why.NotStarted: "{python} cannot be started",
     why.TorchNotImported: "torch cannot be imported there",
-    why.OtherTorchImported: "the probe imported another torch than the one it should",
+    why.OtherTorchImported: "another torch was imported than the one that was asked for",
     why.OtherTorchFound: "Python finds another torch first: {path}",
     why.ProbeFailed: "the probe failed inside ptexplore's own code",
     # --- processes left running ---

@@ -42,7 +42,7 @@ class _Segment(NamedTuple):
 
 
 def filled(template: str, record: object, worded: Callable[[Any], str]) -> str:
-    """Fills a template with a record's fields. `worded` returns the words of a record in a field."""
+    """Fills a template with a record's fields. If a field is itself a record, `worded` returns its words."""
     made = []
     for segment in _parsed(template):
         shown = (getattr(record, piece.name) for piece in segment.pieces if piece.name and piece.forms is None)

@@ -40,7 +40,7 @@ ENGLISH: Catalogue = {
     says.CallsOfKinds: "{few} call{few#|s} of operators and nodes",
     says.WholeStepped: (
         "{instructions} instructions{cut# before it was cut|}{backward# (forward + backward)|}: {cold#the very first "
-        "call|warm call} on {threads} thread{threads#|s}, single-stepped[, since the second call {because}]"
+        "call|warm call} on {threads} thread{threads#|s}, stepped[, since the second call {because}]"
     ),
     says.OneCallStepped: "one call was stepped: {instructions} instructions",
     says.CallsStepped: (
@@ -63,22 +63,20 @@ ENGLISH: Catalogue = {
     says.InstructionsAreOf: "the instructions are from {cold#the very first call|a warm call}",
     says.NothingStepped: "no shares, since nothing was stepped: {why}",
     says.NotAskedFor: "not asked for",
-    says.NativePassWarm: f"native pass: {{parts}}; {{few}} warm-ups, {{threads}} thread{{threads#|s}} {_WARM}",
-    says.NativePassCold: f"native pass: {{parts}}; no warm-ups, {{threads}} thread{{threads#|s}} {_COLD}",
-    says.NativePassOfProgram: f"native pass: {{instructions}} instructions of {{calls}}; 1 thread {_WARM}",
+    says.NativePassWarm: f"stepping: {{parts}}; {{few}} warm-ups, {{threads}} thread{{threads#|s}} {_WARM}",
+    says.NativePassCold: f"stepping: {{parts}}; no warm-ups, {{threads}} thread{{threads#|s}} {_COLD}",
+    says.NativePassOfProgram: f"stepping: {{instructions}} instructions of {{calls}}; 1 thread {_WARM}",
     says.PartStepped: "{instructions} {first#instructions |}{what}[ ({alone})][, cut: {cut}]",
     says.ForwardStepped: "stepped",
     says.OfBackward: "of backward",
     says.OfOperator: "of {op}",
     says.OfCallsOfKinds: "of {few} operator call{few#|s}{few#|, one of each kind}",
     says.CallAlone: "only {call}[: {why}]",
-    says.FramesStepped: (
-        f"native pass: {{cold#the first call was stepped, {_COLD}|frames were stepped warm, {_WARM}}}"
-    ),
+    says.FramesStepped: (f"stepping: {{cold#the first call, {_COLD}|a call after warm-up, {_WARM}}}"),
     says.AlsoRan: "libraries that ran and are not opened, in instructions: {libraries}",
     says.LibraryRan: "{library} {instructions}",
     says.LibraryNameless: "{library}: {why}",
-    says.NoNativePass: "no native pass: {why}",
+    says.NoNativePass: "not stepped: {why}",
     # --- which run is shown ---
     says.FirstRunImports: "the first run imports {modules}; {shown}",
     says.OneModule: "a module",
@@ -96,7 +94,7 @@ ENGLISH: Catalogue = {
     says.GeneratorWrote: "{generator} ({file})",
     # --- what a row of a tree stands for ---
     says.CallsInTurn: "{few} calls, each made inside the previous one; their callees are listed together",
-    says.OrderUnknownAmong: "order unknown: its place among the calls beside it that no recorder saw is not known",
+    says.OrderUnknownAmong: "order unknown: no recorder saw some calls beside it, so its place among them is not known",
     says.RanInThread: (
         "ran in thread {ordinal}, not in the thread that ran the expression; it is not known inside which call of "
         "that thread"
@@ -113,8 +111,8 @@ ENGLISH: Catalogue = {
     says.Costliest: "operators{nodes# and nodes|} by {instructions#instructions|time}: {shares}",
     says.ShareOf: "{name} {share}",
     says.BackwardMeans: (
-        "the cost of the nodes that a row's operators recorded; {own#it is also in the row's own cost, if the row ran "
-        "them itself|it is not in the row's own cost and share}"
+        "the cost of the nodes that a row's operators recorded; {own#the row's own cost includes it, if the row ran "
+        "these nodes itself|the row's own cost and share do not include it}"
     ),
     says.SavedMeans: (
         "bytes kept for backward, without parameters; each storage counts once, in the row that kept it first"
@@ -123,7 +121,8 @@ ENGLISH: Catalogue = {
     says.SavedInFirst: "saved: only {backwards}",
     says.FirstBackwards: "in the first {seen} of {of} calls of backward",
     says.SavedElsewhere: (
-        "saved: {size} in no row; nodes without a known operator call kept it first (a Function's, a thread's)"
+        "saved: {size} in no row: the operator call of the node that kept it first is not known (a Function, another "
+        "thread)"
     ),
     says.SavedInSlices: "saved: without the memory of the node inside CopySlices (an in-place write through a view)",
     says.SavedPacked: "saved: without {tensors} that a hook packed, as a checkpoint does",
@@ -151,8 +150,8 @@ ENGLISH: Catalogue = {
     says.OnNoLineOfYours: "on no line of yours",
     says.InThreadsOnNoLine: "in other threads, on no line of yours",
     says.LinesMean: (
-        "a line has its calls and the calls inside them; `self` is the time without your other lines; a file has the "
-        "sums over its lines"
+        "a line's time includes the calls inside its calls; `self` is the time without your other lines; the row of a "
+        "file has sums over its lines"
     ),
     says.TextNotKept: "no text of {files}: a changed file, a package, or a trace of an earlier ptexplore",
     # --- the calls, and what the costs are of ---

@@ -26,7 +26,7 @@ ENGLISH: dict[str, WeightWords] = {
     "backward": WeightWords(
         "backward",
         "the time of the backward nodes that its operators recorded",
-        "the same for the backward nodes that its operators recorded",
+        "the cost, in the same unit, of the backward nodes that its operators recorded",
     ),
     "calls": WeightWords(
         "calls",

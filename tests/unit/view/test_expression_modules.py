@@ -201,7 +201,7 @@ def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_
     ]  # fmt: skip
     assert whole.saved == whole.parts[1].own[0].saved == 8, "the node's operator recorded what keeps it"
     page = view(a_trace(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad), Options(view="modules"))
-    assert "if the row ran them itself" in dict(page.explained)[("backward",)]
+    assert "if the row ran these nodes itself" in dict(page.explained)[("backward",)]
     assert any(told.startswith("operators and nodes by time") for told in page.left_out)
     assert page.told == "operators and nodes, costliest first"
 

@@ -230,8 +230,7 @@ def test_what_stands_around_the_rows_is_one_sentence_a_remark() -> None:
     assert worded(part).startswith("6,243 instructions of aten::add (only call 1234), cut: ")
     warm = trace_remarks.NativePassWarm(parts=(part,), few=3, threads=1)
     assert (
-        worded(warm) == f"native pass: {worded(part)}; 3 warm-ups, 1 thread "
-        "(first calls and parallel paths are not shown)"
+        worded(warm) == f"stepping: {worded(part)}; 3 warm-ups, 1 thread (first calls and parallel paths are not shown)"
     )
     begins = trace_remarks.RunsBeginWith(first=("a", "b"), last=trace_remarks.More(few=2))
     assert worded(begins).startswith("each run begins with a, b and 2 more as --setup left them: ")
