@@ -582,6 +582,14 @@ class SlowEmbeddingBag(Detail, frozen=True):
     """The embedding bag does not take its fast path."""
 
 
+class ExpandedIndex(Detail, frozen=True):
+    """The index selects whole rows (one number for each row), and the kernel for this runs."""
+
+
+class NotExpandedIndex(Detail, frozen=True):
+    """The kernel for an index that selects whole rows does not run."""
+
+
 class NoFastPath(Detail, frozen=True):
     """A module's forward did not take its fast path, and the reason that it noted."""
 

@@ -131,6 +131,8 @@ ENGLISH: Catalogue = {
     says.DtypeNotTaken: "the dtypes differ, or are not supported",
     says.FastEmbeddingBag: "fast path",
     says.SlowEmbeddingBag: "no fast path",
+    says.ExpandedIndex: "the index selects whole rows: can_use_expanded_index_path() true",
+    says.NotExpandedIndex: "not the kernel for whole rows: can_use_expanded_index_path() false",
     says.NoFastPath: "no fast path: {why}",
     says.ByAlgorithm: "by {name}",
     says.ByDefault: "{kind} by default",
