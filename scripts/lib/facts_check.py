@@ -33,6 +33,7 @@ def every_fact() -> Iterator[tuple[str, FactSource]]:
         cpp_frames,
         key_sets,
         layouts,
+        quantized_engines,
         redispatch,
         timed_functions,
         value_reads,
@@ -44,6 +45,7 @@ def every_fact() -> Iterator[tuple[str, FactSource]]:
     yield from ((f"kernel of {row.key or row.entry}", row.source) for row in KERNELS_OF_KEYS)
     tables = (
         key_sets, redispatch, cpp_frames, layouts, choosers, compiler_texts, value_reads, timed_functions, complaints,
+        quantized_engines,
     )  # fmt: skip
     for table in tables:
         yield from table.facts()
