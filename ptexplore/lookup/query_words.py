@@ -176,8 +176,15 @@ tensorexpr xnnpack ao nnapi fuser android ios benchmark benchmarks templates dep
 polyfills build generated functorch decomp refs lowering test tests testing
 """
 SPECIAL = frozenset(_SPECIAL.split())
-# Words that a path or an ending implies: a file of kernels, a file for a GPU.
-IMPLIED = {"native": "kernel", "py": "python", "cu": "cuda kernel", "cuh": "cuda kernel", "mm": "mps", "metal": "mps kernel"}
+# Words that a path or an ending implies: a file of kernels, a file for a GPU, a file in Python.
+IMPLIED = {
+    "native": "kernel",
+    "py": "python",
+    "cu": "cuda kernel",
+    "cuh": "cuda kernel",
+    "mm": "mps",
+    "metal": "mps kernel",
+}
 # The first parts of public names. A typing error in such a part hides everything.
 _ROOTS = """
 torch aten tensor functional torchgen caffe2
