@@ -444,6 +444,10 @@ class LoopOverElements(Detail, frozen=True):
     """The loop over the elements."""
 
 
+class OwnCode(Detail, frozen=True):
+    """Most of the row is its own instructions, with those of functions that the compiler put into it."""
+
+
 class SetsUpResult(Detail, frozen=True):
     """The meta function of a structured kernel, which created the result."""
 

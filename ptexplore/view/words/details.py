@@ -101,6 +101,7 @@ ENGLISH: Catalogue = {
     says.KernelForAny: "kernel, for any processor",
     says.KernelOfStub: "kernel of a stub[, line {line} decides whether it runs]",
     says.LoopOverElements: "loop over the elements",
+    says.OwnCode: "its own code, inlined functions included",
     says.SetsUpResult: "sets up the result",
     says.WorksOutShapes: "computes shapes",
     says.Computes: "computes",
