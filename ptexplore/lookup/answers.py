@@ -36,14 +36,14 @@ _SHORTEST_RESPELLED = 5  # letters
 _SHORTEST_BEGINNING = 3  # letters
 LIKELY = 300  # names that are compared word by word
 _WORD = re.compile(r"[A-Za-z0-9_\u0080-\uffff]+")
-IN_LANGUAGE = re.compile(r"\s+(?:in|from)\s+(c\+\+|cpp|python)\s*\?*$", re.IGNORECASE)  # the end of a question
+IN_LANGUAGE = re.compile(r"\s+(?:in|from)\s+(c\+\+|cpp|python)\s*\?*$", re.IGNORECASE)  # The end of a question.
 _OF_DEVICE = 3  # the weight of a backend's name
 _HEAVIEST = 5  # a word in no note may be the name of something, or say nothing
 # Prices in the unit of the scores.
 _EXTRA, _MOST_EXTRA, _MINOR, _UNASKED = 3, 6, 8, 14
 _AREAS = (0, 2, 10, 18)
 _HEADER = 2  # of a file with declarations
-_WITH_MODAL = 12  # the gain of a name that the query has in two words: "can fuse" is can_fuse
+_WITH_MODAL = 12  # The gain of a name that the query has in two words: "can fuse" is can_fuse.
 _EXACT = 40  # the gain of a name that the query has in one piece: "make_fx", "RecordFunction"
 # The most gain of a name that is used much. Names of operators are words; only headers are used as files.
 _MOST_USES = {"operator": 2, "file": 0, "": 8}
@@ -157,8 +157,8 @@ class Answering:
         ]
         self._of_kernel = any(term.is_kernel for term in self.terms)
         self.names = frozenset(word.strip("_") for word in words) if telling else frozenset()
-        said = [lowered(word) for word in _WORD.findall(asked.text)]
-        self._phrases = frozenset(f"{first}_{second}" for first, second in pairwise(said) if first in MODALS)
+        pairs = pairwise(map(lowered, _WORD.findall(asked.text)))
+        self._phrases = frozenset(f"{first}_{second}" for first, second in pairs if first in MODALS)
         self._explains = asked.question and bool(EXPLAINING.intersection(asked.dropped))
         every = (word for term in self.terms for other in (*term.spellings, *term.others) for word in other.split("_"))
         self._texts = frozenset(word for term in self.terms for word in (term.word, *term.others))

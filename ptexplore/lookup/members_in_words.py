@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from ptexplore.annotations.plain_words import STOP_WORDS, stem
 from ptexplore.facts.quantized_engines import ENGINES
+from ptexplore.facts.type_slots import SLOTS
 from ptexplore.lookup.fits import words_of
 from ptexplore.lookup.query import SPACES, ReadQuery
 from ptexplore.lookup.query_words import ASKING
 from ptexplore.lookup.trees import Candidate, IndexedTree, atlas_candidates, merged, symbol_candidate
 from ptexplore.model.symbols import Symbol
-from ptexplore.resolve.python_places import SLOTS
 from ptexplore.source.canonical import FOREIGN, area
 from ptexplore.store.index.search import lowered
 

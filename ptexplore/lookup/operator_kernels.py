@@ -52,11 +52,11 @@ def _named(asked: ReadQuery, bases: Container[str]) -> tuple[str, Sequence[str]]
 
     The words of the operator may be apart if the query asks for its implementation: "cosine similarity implementation".
     """
-    said = [word.lower() for word in asked.text.rstrip("?").split()]
+    lower = [word.lower() for word in asked.text.rstrip("?").split()]
     words = [word for word in asked.text.rstrip("?").split() if word.lower() not in STOP_WORDS | ASKING | BACKENDS]
-    keys = _ON_CPU if _GPU.isdisjoint(said) else _ON_CUDA
+    keys = _ON_CPU if _GPU.isdisjoint(lower) else _ON_CUDA
     joined = "_".join(map(str.lower, words))
-    if len(words) > 1 and joined in bases and not _IMPLEMENTATION.isdisjoint(said):
+    if len(words) > 1 and joined in bases and not _IMPLEMENTATION.isdisjoint(lower):
         return joined, keys
     words = [word for word in words if word.lower() not in ("kernel", "operator")]
     if len(words) != 1:

@@ -445,7 +445,7 @@ class LoopOverElements(Detail, frozen=True):
 
 
 class OwnCode(Detail, frozen=True):
-    """Most of the row is its own instructions, with those of functions that the compiler put into it."""
+    """Most instructions of the row are in the function itself, or in functions that the compiler put into it."""
 
 
 class SetsUpResult(Detail, frozen=True):

@@ -258,7 +258,8 @@ def _with_own(given: Sequence[tuple[ScreenRow, _Step]], whole: int) -> Iterator[
 def _with_own_code(rows: Iterable[ScreenRow], hops: Iterable[Hop]) -> Iterator[ScreenRow]:
     """Yields the rows. A C++ function that keeps much says if that is its own code, unless the row says what it does.
 
-    The instructions of functions inside it that have no row are not its own. What it did not take says nothing of it.
+    The instructions of functions inside it that have no row are not its own. A row may also say which library it did
+    not take.
     """
     named = {hop.id: hop for hop in walk(hops) if hop.kind == "native"}
     for row in rows:
@@ -273,8 +274,9 @@ def _with_own_code(rows: Iterable[ScreenRow], hops: Iterable[Hop]) -> Iterator[S
 
 def _counted_inside(hop: Hop) -> int:
     """Returns the instructions of the outermost counted hops inside a hop."""
-    inside = (_counted_inside(child) if child.instructions is None else child.instructions for child in hop.children)
-    return sum(inside)
+    return sum(
+        inner.instructions or 0 for inner in outermost(hop.children, lambda inner: inner.instructions is not None)
+    )
 
 
 def _with_times(given: Iterable[tuple[ScreenRow, _Step]], trace: Trace) -> Iterator[tuple[ScreenRow, _Step]]:
