@@ -129,6 +129,7 @@ SYNONYMS = (
     Synonym("quantized conv", "qconv", "names of quantized kernels begin with q"),
     Synonym("quantized convolution", "qconv", "names of quantized kernels begin with q"),
     Synonym("meta kernel", "metaregistrations", "_meta_registrations.py has those that are written in Python"),
+    Synonym("constructor", "pynew ctor", "Python's types in C++ have a function pynew"),
     Synonym("custom op", "customop", "one word in names"),
     Synonym("custom operator", "customop library", "one word in names"),
     Synonym("processes", "multiprocessing", "the package's name"),

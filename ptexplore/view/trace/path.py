@@ -261,7 +261,7 @@ def _with_own_code(rows: Iterable[ScreenRow], hops: Iterable[Hop]) -> Iterator[S
     The instructions of functions inside it that have no row are not its own. A row may also say which library it did
     not take.
     """
-    named = {hop.id: hop for hop in walk(hops) if hop.kind == "native"}
+    named = {hop.id: hop for hop in walk(hops) if hop.kind in ("native", "impl", "kernel")}
     for row in rows:
         is_open_question = all(isinstance(detail, says.NotTaken) for detail in row.details)
         hop = named.get(row.hop) if row.hop is not None and is_open_question else None
