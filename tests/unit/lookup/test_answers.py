@@ -32,6 +32,8 @@ ENTRIES = (
     symbol("c10::cuda::Allocator::getExpandableSegmentSizes", "c10/cuda/CUDACachingAllocator.h"),
     symbol("torch._inductor.scheduler.Scheduler.can_fuse", "torch/_inductor/scheduler.py"),
     symbol("torch._inductor.scheduler._fuse_epilogue", "torch/_inductor/scheduler.py"),
+    symbol("torch._inductor.scheduler._prune_deps.should_prune", "torch/_inductor/scheduler.py"),
+    symbol("torch.nn.utils.prune.is_pruned", "torch/nn/utils/prune.py"),
     symbol("torch._meta_registrations.register_meta", "torch/_meta_registrations.py"),
     symbol("torch::autograd::VariableHooks::_register_hook", "torch/csrc/autograd/variable.cpp"),
     symbol("torch._C._FunctionBase.register_hook", "torch/_C/__init__.pyi"),
@@ -55,7 +57,7 @@ QUERIES = """softmax kernel cpu|where is SoftMax implemented for the GPU|soft_ma
 convolution backend selection|where is the thread pool size set|caching allocator|how does make_fx trace
 quantized linear cpu|which thread does the autograd engine use|copy from cpu to gpu|the cpu|softmax|at::softmax x
 native/cpu softmax|kernel of things|é x|expandable segments|inductor scheduler can fuse|python meta kernels
-where are hooks registered in c++|where are hooks registered in python?|hooks from cpp|c++ hooks"""
+how does pruning work|where are hooks registered in c++|where are hooks registered in python?|hooks from cpp|c++ hooks"""
 
 
 def best(query: str) -> list[str]:
@@ -79,6 +81,7 @@ def best(query: str) -> list[str]:
         ("quantized linear cpu", "linear"),
         ("expandable segments", "ExpandableSegment"),
         ("inductor scheduler can fuse", "can_fuse"),
+        ("how does pruning work", "is_pruned"),  # and not a function inside a function
         ("python meta kernels", "_meta_registrations.py"),
         ("where are hooks registered in c++", "_register_hook"),
         ("where are hooks registered in python", "register_hook"),
