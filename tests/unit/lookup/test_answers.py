@@ -57,7 +57,8 @@ QUERIES = """softmax kernel cpu|where is SoftMax implemented for the GPU|soft_ma
 convolution backend selection|where is the thread pool size set|caching allocator|how does make_fx trace
 quantized linear cpu|which thread does the autograd engine use|copy from cpu to gpu|the cpu|softmax|at::softmax x
 native/cpu softmax|kernel of things|é x|expandable segments|inductor scheduler can fuse|python meta kernels
-how does pruning work|where are hooks registered in c++|where are hooks registered in python?|hooks from cpp|c++ hooks"""
+how does pruning work|where are hooks registered in c++|where are hooks registered in python?|hooks from cpp
+c++ hooks"""
 
 
 def best(query: str) -> list[str]:
