@@ -37,6 +37,7 @@ _SHORTEST_BEGINNING = 3  # letters
 LIKELY = 300  # names that are compared word by word
 _WORD = re.compile(r"[A-Za-z0-9_\u0080-\uffff]+")
 IN_LANGUAGE = re.compile(r"\s+(?:in|from)\s+(c\+\+|cpp|python)\s*\?*$", re.IGNORECASE)  # The end of a question.
+_CPP = re.compile(r"(?<![A-Za-z0-9_])[cC]\+\+")  # names have "cpp" for it
 _OF_DEVICE = 3  # the weight of a backend's name
 _HEAVIEST = 5  # a word in no note may be the name of something, or say nothing
 # Prices in the unit of the scores.
@@ -367,7 +368,7 @@ def _telling_words(asked: ReadQuery) -> list[str]:
     """Returns the words of the query that tell, in small letters. Empty if the query is a name or a path."""
     if "::" in asked.text or asked.path or not (asked.joined or asked.question):
         return []
-    words: list[str] = _WORD.findall(IN_LANGUAGE.sub("", asked.text))
+    words: list[str] = _WORD.findall(_CPP.sub("cpp", IN_LANGUAGE.sub("", asked.text)))
     kept = [word for word in words if lowered(word) not in STOP_WORDS and lowered(word) not in ASKING]
     parts = [part for word in kept or words for part in words_of(word) if part]
     return list(dict.fromkeys(parts)) if any(len(part) > 1 for part in parts) else []  # single letters tell nothing

@@ -45,6 +45,7 @@ ENTRIES = (
     file_entry(f"{NATIVE}/quantized/cpu/qlinear.h", 2),
     file_entry("c10/cuda/CUDACachingAllocator.cpp", 0),
     file_entry("torch/_meta_registrations.py", 0),
+    file_entry("torch/_inductor/codegen/cpp.py", 0),
     operator_entry("aten", "softmax.int", 4),
     operator_entry("quantized", "linear", 1),
 )
@@ -58,7 +59,7 @@ convolution backend selection|where is the thread pool size set|caching allocato
 quantized linear cpu|which thread does the autograd engine use|copy from cpu to gpu|the cpu|softmax|at::softmax x
 native/cpu softmax|kernel of things|é x|expandable segments|inductor scheduler can fuse|python meta kernels
 how does pruning work|where are hooks registered in c++|where are hooks registered in python?|hooks from cpp
-c++ hooks"""
+c++ hooks|C++ codegen inductor"""
 
 
 def best(query: str) -> list[str]:
@@ -85,6 +86,7 @@ def best(query: str) -> list[str]:
         ("how does pruning work", "is_pruned"),  # and not a function inside a function
         ("python meta kernels", "_meta_registrations.py"),
         ("where are hooks registered in c++", "_register_hook"),
+        ("c++ codegen inductor", "cpp.py"),
         ("where are hooks registered in python", "register_hook"),
     ],
 )

@@ -309,7 +309,7 @@
   const intersects = (some, others) => [...some].some((one) => others.has(one));
   /* Returns the words of a query of several words, each with its spellings, other words for the same, and its weight. */
   function answering(asked, topics) {
-    const typed = asked.text.includes("::") || asked.path || !(asked.joined || asked.question) ? [] : asked.text.replace(IN_LANGUAGE, "").match(/[A-Za-z0-9_\u0080-\uffff]+/g) ?? [];
+    const typed = asked.text.includes("::") || asked.path || !(asked.joined || asked.question) ? [] : asked.text.replace(IN_LANGUAGE, "").replace(/(?<![A-Za-z0-9_])c\+\+/gi, "cpp").match(/[A-Za-z0-9_\u0080-\uffff]+/g) ?? [];
     const telling = typed.filter((word) => !stops.has(lowered(word)) && !asking.has(lowered(word)));
     const all = [...new Set((telling.length ? telling : typed).flatMap(wordsOf).filter(Boolean))];
     const said = all.some((word) => word.length > 1) ? all : [], cut = said.map(stem), meant = said.map(() => new Set());
