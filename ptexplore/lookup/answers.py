@@ -37,7 +37,7 @@ _SHORTEST_BEGINNING = 3  # letters
 LIKELY = 300  # names that are compared word by word
 _WORD = re.compile(r"[A-Za-z0-9_\u0080-\uffff]+")
 IN_LANGUAGE = re.compile(r"\s+(?:in|from)\s+(c\+\+|cpp|python)\s*\?*$", re.IGNORECASE)  # The end of a question.
-_CPP = re.compile(r"(?<![A-Za-z0-9_])[cC]\+\+")  # names have "cpp" for it
+_CPP = re.compile(r"(?<![A-Za-z0-9_])[cC]\+\+")  # Names have "cpp" for it.
 _OF_DEVICE = 3  # the weight of a backend's name
 _HEAVIEST = 5  # a word in no note may be the name of something, or say nothing
 # Prices in the unit of the scores.
