@@ -52,7 +52,8 @@ class Chooser(NamedTuple):
     """A function that decides which code computes.
 
     If it returns an enum, `answers` has the names. Otherwise it says yes or no, and `yes` and `no` say what follows.
-    `on` is the row that shows the answer: its own row, or the row of the function that asks.
+    `on` is the row that shows the answer: its own row, or the row of the function that asks. The functions in
+    `asked_for_more` ask it too, but decide by more than its answer: their rows show nothing of it.
     """
 
     function: str
@@ -62,6 +63,7 @@ class Chooser(NamedTuple):
     yes: Detail | None = None
     no: Detail | None = None
     on: Literal["itself", "caller"] = "caller"
+    asked_for_more: tuple[tuple[str, FactSource], ...] = ()  # qualified names
 
 
 def _in_order(file: str, names: tuple[str, ...]) -> FactSource:
@@ -131,6 +133,10 @@ _ITERATOR = "aten/src/ATen/TensorIterator.cpp"
 _FAST_NAMES = ("NONE", "CONTIGUOUS", "CHANNELS_LAST", "NON_OVERLAPPING_DENSE")
 FAST_SETUPS = Answers(_FAST_NAMES, _in_order("aten/src/ATen/TensorIterator.h", _FAST_NAMES), bits=8)
 _EMBEDDING_BAG = f"{_NATIVE}/EmbeddingBag.cpp"
+_BY_MODE_TOO = (  # these ask whether the fast path of a sum will need offset2bag; a mean and a maximum always need it
+    ("at::native::make_offset2bag_out", FactSource(_EMBEDDING_BAG, "make_offset2bag_out")),
+)
+_INDEXING = f"{_NATIVE}/TensorAdvancedIndexing.cpp"
 
 CHOOSERS = (
     Chooser(
@@ -201,12 +207,20 @@ CHOOSERS = (
         FactSource(_EMBEDDING_BAG, "is_fast_path_index_select"),
         yes=says.FastEmbeddingBag(),
         no=says.SlowEmbeddingBag(),
+        asked_for_more=_BY_MODE_TOO,
     ),
     Chooser(
         "at::native::is_fast_path_index_select_scale",
         FactSource(_EMBEDDING_BAG, "is_fast_path_index_select_scale"),
         yes=says.FastEmbeddingBag(),
         no=says.SlowEmbeddingBag(),
+        asked_for_more=_BY_MODE_TOO,
+    ),
+    Chooser(  # of gather, scatter_add and scatter_reduce
+        "at::native::can_use_expanded_index_path",
+        FactSource(_INDEXING, "can_use_expanded_index_path"),
+        yes=says.ExpandedIndex(),
+        no=says.NotExpandedIndex(),
     ),
     Chooser(  # it asks the next function, whose answer is said
         "at::TensorIteratorBase::fast_set_up",
@@ -309,4 +323,6 @@ def facts() -> Iterator[tuple[str, FactSource]]:
     yield from ((f"check {check.function}", check.source) for check in _CHECKS.values())
     yield from ((f"algorithm {row.name}", row.source) for row in ALGORITHMS)
     yield f"check {GRAD_MODE.function}", GRAD_MODE.source
+    asked_for_more = dict(pair for row in CHOOSERS for pair in row.asked_for_more)
+    yield from ((f"decides by more: {name}", source) for name, source in asked_for_more.items())
     yield from ((f"answers of {row.function}", row.answers.source) for row in CHOOSERS if row.answers is not None)

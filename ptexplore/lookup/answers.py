@@ -21,7 +21,8 @@ from ptexplore.annotations.topics import Topic
 from ptexplore.lookup.entries import Entry
 from ptexplore.lookup.fits import slip_fit, words_of, words_of_path, words_of_topic
 from ptexplore.lookup.query import SPACES, ReadQuery
-from ptexplore.lookup.query_words import ASKING, DEVICES, EXPLAINING, IMPLIED, SPECIAL, SYNONYMS
+from ptexplore.lookup.query_words import ASKING, DEVICES, EXPLAINING, IMPLIED, MODALS, SPECIAL, SYNONYMS
+from ptexplore.source.canonical import language_of
 from ptexplore.store.index.search import FragmentGroup, lowered, slips
 
 # The score of a word of the query: for an equal word, and for a word that only begins so.
@@ -35,12 +36,15 @@ _SHORTEST_RESPELLED = 5  # letters
 _SHORTEST_BEGINNING = 3  # letters
 LIKELY = 300  # names that are compared word by word
 _WORD = re.compile(r"[A-Za-z0-9_\u0080-\uffff]+")
+IN_LANGUAGE = re.compile(r"\s+(?:in|from)\s+(c\+\+|cpp|python)\s*\?*$", re.IGNORECASE)  # The end of a question.
+_CPP = re.compile(r"(?<![A-Za-z0-9_])[cC]\+\+")  # Names have "cpp" for it.
 _OF_DEVICE = 3  # the weight of a backend's name
 _HEAVIEST = 5  # a word in no note may be the name of something, or say nothing
 # Prices in the unit of the scores.
 _EXTRA, _MOST_EXTRA, _MINOR, _UNASKED = 3, 6, 8, 14
 _AREAS = (0, 2, 10, 18)
 _HEADER = 2  # of a file with declarations
+_WITH_MODAL = 12  # The gain of a name that the query has in two words: "can fuse" is can_fuse.
 _EXACT = 40  # the gain of a name that the query has in one piece: "make_fx", "RecordFunction"
 # The most gain of a name that is used much. Names of operators are words; only headers are used as files.
 _MOST_USES = {"operator": 2, "file": 0, "": 8}
@@ -140,6 +144,7 @@ class Answering:
 
     def __init__(self, asked: ReadQuery, topics: Sequence[Topic]) -> None:
         telling = _telling_words(asked)
+        self._language = _language_asked(asked.text)
         meant = _meant(telling)
         known = [words_of_topic(topic) for topic in topics] if telling else []
         self.terms = tuple(
@@ -153,8 +158,11 @@ class Answering:
         ]
         self._of_kernel = any(term.is_kernel for term in self.terms)
         self.names = frozenset(word.strip("_") for word in words) if telling else frozenset()
+        pairs = pairwise(map(lowered, _WORD.findall(asked.text)))
+        self._phrases = frozenset(f"{first}_{second}" for first, second in pairs if first in MODALS)
         self._explains = asked.question and bool(EXPLAINING.intersection(asked.dropped))
         every = (word for term in self.terms for other in (*term.spellings, *term.others) for word in other.split("_"))
+        self._texts = frozenset(word for term in self.terms for word in (term.word, *term.others))
         self._words = frozenset(form for word in every for form in (word, stem(word)))
         self._saying = STOP_WORDS if self.devices else STOP_WORDS | DEVICES  # if no backend is asked for, any is right
         self._unscored = (0,) * len(self.terms)
@@ -208,6 +216,8 @@ class Answering:
 
     def entry_score(self, entry: Entry) -> int | None:
         """Returns how well a name answers, or None if it is no answer."""
+        if self._language and _language(entry) not in ("", self._language):
+            return None
         is_path = entry.kind in ("file", "folder")
         stem_of_file, _, ending = entry.name.rpartition(".") if entry.kind == "file" else (entry.name, "", "")
         name = entry.name.partition(".")[0] if entry.kind == "operator" else stem_of_file or entry.name
@@ -228,7 +238,8 @@ class Answering:
                 scores[at] = min(scores[at], 1) * _BACKEND
             if entry.kind == "operator" and (term.is_backend or term.is_kernel):
                 scores[at] = max(scores[at], _ON_CARD)
-        typed = lowered(name).strip("_") in self.names
+        plain_name = lowered(name).strip("_")
+        typed = plain_name in self.names
         total = self._sum(scores, typed=typed)
         if total is None:
             return None
@@ -242,7 +253,8 @@ class Answering:
             + _NOT_KERNEL * (entry.kind == "operator" and self._of_kernel)
             + _HEADER * (ending in ("h", "hpp", "pyi"))
         )
-        return total - price + _EXACT * typed + min(entry.uses, _MOST_USES.get(entry.kind, _MOST_USES[""]))
+        gain = _EXACT * typed + _WITH_MODAL * (plain_name in self._phrases)
+        return total - price + gain + min(entry.uses, _MOST_USES.get(entry.kind, _MOST_USES[""]))
 
     def _scores(self, words: FieldWords, worth: tuple[int, int]) -> tuple[int, ...]:
         """Returns the score of each word of the query in a text. `worth` are the scores of _OWN, _NEAR or _FAR."""
@@ -274,7 +286,8 @@ class Answering:
         field = self._paths.get((path, is_path))
         if field is None:
             words = _of_path(path)
-            special = (SPECIAL if "native" in words.equal else SPECIAL - _HOME_OF_CUDA) & words.equal
+            is_of_kernels = "/native/" in f"/{path}/"  # a namespace "Native" elsewhere is no folder of kernels
+            special = (SPECIAL if is_of_kernels else SPECIAL - _HOME_OF_CUDA) & words.equal
             unasked = bool(special) and not any(map(self._is_asked, special))
             field = _Field(self._scores(words, _NEAR if is_path else _FAR), DEVICES & words.equal, int(unasked))
             self._paths[path, is_path] = field
@@ -321,7 +334,7 @@ class Answering:
         """Whether a word of a name is a word of the query, or a part of one ("soft" of softmax)."""
         if word in self._words or stem(word) in self._words:
             return True
-        return len(word) >= _SHORTEST_BEGINNING and any(word in term.word for term in self.terms)
+        return len(word) >= _SHORTEST_BEGINNING and any(word in text for text in self._texts)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -355,10 +368,22 @@ def _telling_words(asked: ReadQuery) -> list[str]:
     """Returns the words of the query that tell, in small letters. Empty if the query is a name or a path."""
     if "::" in asked.text or asked.path or not (asked.joined or asked.question):
         return []
-    words: list[str] = _WORD.findall(asked.text)
+    words: list[str] = _WORD.findall(_CPP.sub("cpp", IN_LANGUAGE.sub("", asked.text)))
     kept = [word for word in words if lowered(word) not in STOP_WORDS and lowered(word) not in ASKING]
     parts = [part for word in kept or words for part in words_of(word) if part]
     return list(dict.fromkeys(parts)) if any(len(part) > 1 for part in parts) else []  # single letters tell nothing
+
+
+def _language_asked(text: str) -> str:
+    """Returns the language whose code a query asks for at its end: "where are hooks called in c++"; else ""."""
+    named = IN_LANGUAGE.search(text)
+    return "" if named is None else "python" if named[1].lower() == "python" else "cpp"
+
+
+def _language(entry: Entry) -> str:
+    """Returns the language of a symbol's file, or of a file; "" for other things: they are in no language."""
+    path = entry.name if entry.kind == "file" else entry.path
+    return language_of(path) if path else ""
 
 
 def _spellings(telling: Sequence[str], at: int) -> tuple[str, ...]:

@@ -60,7 +60,15 @@ def symbol_entry(kind: str, name: str, container: str, path: str, *, declared: b
     shown = "method" if method else "concept of C++" if kind == "concept" else kind
     near = area(path)
     minor = declared or near >= FOREIGN or shown in ("method", "enumerator", "member", "variable", "namespace")
-    return Entry(shown, name, container, minor, near, uses, python=language_of(path) == "python", path=path)
+    python = language_of(path) == "python"
+    minor = minor or (python and kind == "function" and not method and _is_local(container, path))
+    return Entry(shown, name, container, minor, near, uses, python=python, path=path)
+
+
+def _is_local(container: str, path: str) -> bool:
+    """Whether a function of Python is inside another function: its scope is more than the module of its file."""
+    module = path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
+    return len(container) > len(module) and container.startswith(f"{module}.")
 
 
 def operator_entry(namespace: str, name: str, uses: int) -> Entry:

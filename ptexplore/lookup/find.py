@@ -13,6 +13,7 @@ from ptexplore.lookup.answers import Answering
 from ptexplore.lookup.decompositions import decompositions_of
 from ptexplore.lookup.fits import HALF_SAID, LATE_HALF, LATE_SAID, SAID
 from ptexplore.lookup.gathering import FindQuery, Possibilities, SearchedNotes, gather
+from ptexplore.lookup.members_in_words import members_in_words
 from ptexplore.lookup.operator_kernels import kernels_of
 from ptexplore.lookup.operators import Catalogue
 from ptexplore.lookup.query import ReadQuery, read_query, with_root_spelled
@@ -95,7 +96,7 @@ def find(
     answer = _defined(_answer(trees, query, asked, wanted, gathered, ranking, respelled), trees)
     if wanted.group not in (None, "symbol") or wanted.symbol_kind not in (None, "function"):
         return answer
-    first = decompositions_of(trees, catalogue, asked)
+    first = decompositions_of(trees, catalogue, asked) or members_in_words(trees, asked)
     if asked.dotted and asked.outer and not answer.best:  # a method of an object whose class is written in C
         first = atlas_methods(trees, asked.last)
     return _with_first(answer, first, wanted) if first else _with_kernels(answer, trees, catalogue, asked, wanted)

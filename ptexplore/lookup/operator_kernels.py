@@ -6,7 +6,7 @@ operator's own name (aten/src/ATen/native/README.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from ptexplore.annotations.plain_words import STOP_WORDS
 from ptexplore.lookup.operators import Catalogue, operator_spot
@@ -17,6 +17,7 @@ from ptexplore.model.operators import Operator
 
 MOST = 3  # functions
 _NATIVE = "at::native"
+_IMPLEMENTATION = frozenset(("implement", "implements", "implemented", "implementation", "implementations", "source"))
 _GPU = frozenset({"cuda", "gpu"})
 # The keys whose kernels a call on the CPU reaches: the first that an entry names.
 _ON_CPU = ("CPU", "CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
@@ -31,7 +32,7 @@ def kernels_of(trees: Sequence[IndexedTree], catalogue: Catalogue | None, asked:
     """
     if catalogue is None or catalogue.number < 0:
         return []
-    name, keys = _named(asked)
+    name, keys = _named(asked, catalogue.store.names_by_base)
     operators = [op for op in catalogue.store.operators_named(name) if op.namespace == "aten"] if name else []
     operators = [op for op in operators if not op.autogen and "(a!) out" not in op.schema] or operators
     kernels = dict.fromkeys(kernel for op in operators for kernel in _kernels(trees, catalogue, op, keys))
@@ -46,11 +47,18 @@ def kernels_of(trees: Sequence[IndexedTree], catalogue: Catalogue | None, asked:
     return [Candidate("operator", first.name, first.schema, operator_spot(catalogue, first)), *hits]
 
 
-def _named(asked: ReadQuery) -> tuple[str, Sequence[str]]:
-    """Returns the operator that a query names, and the keys that it asks for; "" if it says anything else, too."""
+def _named(asked: ReadQuery, bases: Container[str]) -> tuple[str, Sequence[str]]:
+    """Returns the operator that a query names, and the keys that it asks for; "" if it says anything else, too.
+
+    The words of the operator may be apart if the query asks for its implementation: "cosine similarity implementation".
+    """
+    lower = [word.lower() for word in asked.text.rstrip("?").split()]
     words = [word for word in asked.text.rstrip("?").split() if word.lower() not in STOP_WORDS | ASKING | BACKENDS]
+    keys = _ON_CPU if _GPU.isdisjoint(lower) else _ON_CUDA
+    joined = "_".join(map(str.lower, words))
+    if len(words) > 1 and joined in bases and not _IMPLEMENTATION.isdisjoint(lower):
+        return joined, keys
     words = [word for word in words if word.lower() not in ("kernel", "operator")]
-    keys = _ON_CPU if _GPU.isdisjoint(asked.text.lower().split()) else _ON_CUDA
     if len(words) != 1:
         return "", keys
     only = read_query(words[0])

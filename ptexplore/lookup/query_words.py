@@ -128,6 +128,24 @@ SYNONYMS = (
     Synonym("quantized linear", "qlinear", "names of quantized kernels begin with q"),
     Synonym("quantized conv", "qconv", "names of quantized kernels begin with q"),
     Synonym("quantized convolution", "qconv", "names of quantized kernels begin with q"),
+    Synonym("meta kernel", "metaregistrations", "_meta_registrations.py has those that are written in Python"),
+    Synonym("stochastic weight averaging", "swa averagedmodel", "short in names; its class is AveragedModel"),
+    Synonym("exponential moving average", "ema averagedmodel", "short in names; its class is AveragedModel"),
+    Synonym("moving average", "ema averagedmodel", "short in names; its class is AveragedModel"),
+    Synonym("distributed data parallel", "dataparallel reducer", "its class is in one word, and one reduces gradients"),
+    Synonym("fully sharded data parallel", "fsdp fullyshard", "short in names"),
+    Synonym("singular value decomposition", "svd batchlinearalgebra", "short in names"),
+    Synonym("fourier transform", "fft spectralops", "short in names"),
+    Synonym("remote procedure call", "rpc", "short in names"),
+    Synonym("ahead time", "aot", "short in names: ahead of time"),
+    Synonym("just time", "jit", "short in names: just in time"),
+    Synonym("intermediate representation", "ir", "short in names"),
+    Synonym("kl divergence", "kldiv", "short in names"),
+    Synonym("visualizer", "viz", "short in names"),
+    Synonym("visualize", "viz", "short in names"),
+    Synonym("visualization", "viz", "short in names"),
+    Synonym("device guard", "cudaguard deviceguard", "CUDA's is called CUDAGuard"),
+    Synonym("constructor", "pynew ctor", "Python's types in C++ have a function pynew"),
     Synonym("custom op", "customop", "one word in names"),
     Synonym("custom operator", "customop library", "one word in names"),
     Synonym("processes", "multiprocessing", "the package's name"),
@@ -157,6 +175,12 @@ how why what when which who
 """
 EXPLAINING = frozenset(_EXPLAINING.split())  # a note explains more than a name
 
+# Words with which names begin: "can fuse" is can_fuse. They say nothing elsewhere.
+_MODALS = """
+can has may must needs should
+"""
+MODALS = frozenset(_MODALS.split())
+
 # The backend of a kernel, as paths and names have it. A thing of another backend is no answer.
 _DEVICES = """
 cpu cuda mps xpu hip vulkan metal mtia meta xla
@@ -169,8 +193,15 @@ tensorexpr xnnpack ao nnapi fuser android ios benchmark benchmarks templates dep
 polyfills build generated functorch decomp refs lowering test tests testing
 """
 SPECIAL = frozenset(_SPECIAL.split())
-# Words that a path or an ending implies: a file of kernels, a file for a GPU.
-IMPLIED = {"native": "kernel", "cu": "cuda kernel", "cuh": "cuda kernel", "mm": "mps", "metal": "mps kernel"}
+# Words that a path or an ending implies: a file of kernels, a file for a GPU, a file in Python.
+IMPLIED = {
+    "native": "kernel",
+    "py": "python",
+    "cu": "cuda kernel",
+    "cuh": "cuda kernel",
+    "mm": "mps",
+    "metal": "mps kernel",
+}
 # The first parts of public names. A typing error in such a part hides everything.
 _ROOTS = """
 torch aten tensor functional torchgen caffe2
@@ -188,6 +219,7 @@ QUERY_WORDS = {
     "kernel_names": "{operator}_kernel {operator}_out_{backend} {operator}_{backend} structured_{operator}_{backend}",
     "asking": " ".join(sorted(ASKING)),
     "explaining": " ".join(sorted(EXPLAINING)),
+    "modals": " ".join(sorted(MODALS)),
     "devices": " ".join(sorted(DEVICES)),
     "special": " ".join(sorted(SPECIAL)),
     "roots": " ".join(sorted(ROOTS)),

@@ -444,6 +444,10 @@ class LoopOverElements(Detail, frozen=True):
     """The loop over the elements."""
 
 
+class OwnCode(Detail, frozen=True):
+    """Most instructions of the row are in the function itself, or in functions that the compiler put into it."""
+
+
 class SetsUpResult(Detail, frozen=True):
     """The meta function of a structured kernel, which created the result."""
 
@@ -580,6 +584,14 @@ class FastEmbeddingBag(Detail, frozen=True):
 
 class SlowEmbeddingBag(Detail, frozen=True):
     """The embedding bag does not take its fast path."""
+
+
+class ExpandedIndex(Detail, frozen=True):
+    """The index selects whole rows (one number for each row), and the kernel for this runs."""
+
+
+class NotExpandedIndex(Detail, frozen=True):
+    """The kernel for an index that selects whole rows does not run."""
 
 
 class NoFastPath(Detail, frozen=True):

@@ -12,6 +12,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from ptexplore.errors import NOT_PYTHON
+from ptexplore.facts.type_slots import SLOTS
 from ptexplore.model.codes import Reason
 from ptexplore.model.operators import Binding
 from ptexplore.model.place_reasons import OfBuiltinClass, OfPackage, TableNamesUndefined
@@ -25,9 +26,6 @@ from ptexplore.source.canonical import InstalledFolders, installed_path
 
 GIVEN = "<--setup"  # prefix of the file names for code from --setup
 VARIABLE, PROPERTIES = "torch/csrc/autograd/python_variable.cpp", "PyGetSetDef THPVariable_properties[]"
-# C functions behind the type slots of torch.Tensor. Source: THPVariable_as_mapping in
-# torch/csrc/autograd/python_variable.cpp, which no wheel contains.
-SLOTS = {"__getitem__": "THPVariable_getitem", "__setitem__": "THPVariable_setitem", "__len__": "THPVariable_length"}
 
 # The hand-written PyMethodDef arrays behind a Python type or module, by their names in C++.
 TABLES = {

@@ -33,8 +33,10 @@ def every_fact() -> Iterator[tuple[str, FactSource]]:
         cpp_frames,
         key_sets,
         layouts,
+        quantized_engines,
         redispatch,
         timed_functions,
+        type_slots,
         value_reads,
     )
     from ptexplore.facts.compared import COMPARED, DTYPES_IN
@@ -44,6 +46,7 @@ def every_fact() -> Iterator[tuple[str, FactSource]]:
     yield from ((f"kernel of {row.key or row.entry}", row.source) for row in KERNELS_OF_KEYS)
     tables = (
         key_sets, redispatch, cpp_frames, layouts, choosers, compiler_texts, value_reads, timed_functions, complaints,
+        quantized_engines, type_slots,
     )  # fmt: skip
     for table in tables:
         yield from table.facts()

@@ -159,6 +159,13 @@ def test_plain_questions_find_their_place_without_a_checkout(warm_cache: Path) -
         "convolution backend selection": "aten/src/ATen/native/Convolution.cpp",
         "how does no_grad work": "torch/autograd/grad_mode.py",
         "gradient clipping by norm": "torch/nn/utils/clip_grad.py",
+        "cosine similarity implementation": "aten/src/ATen/native/Distance.cpp",
+        "expandable segments": "c10/cuda/CUDACachingAllocator.cpp",
+        "where is Tensor.__getitem__ implemented": "torch/csrc/autograd/python_variable_indexing.cpp",
+        "quantized linear fbgemm": "aten/src/ATen/native/quantized/cpu/qlinear.cpp",
+        "dynamic quantized linear qnnpack": "aten/src/ATen/native/quantized/cpu/qlinear_dynamic.cpp",
+        "storage cuda method": "torch/storage.py",
+        "optimizer step method": "torch/optim/optimizer.py",
     }
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PTEXPLORE_CACHE", str(warm_cache))

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ptexplore.cpp.symbol_names import ANONYMOUS, parse, pointed
 from ptexplore.facts.choosers import is_enum
+from ptexplore.facts.type_slots import SLOTS
 from ptexplore.lazy import remembered
 from ptexplore.model.observed import Phase
 from ptexplore.model.operators import Operator
@@ -19,7 +20,7 @@ from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below
 from ptexplore.resolve.native.chain import CALLS
 from ptexplore.resolve.native.sites import Sites
-from ptexplore.resolve.python_places import SLOTS, function_place, is_torchs_or_yours
+from ptexplore.resolve.python_places import function_place, is_torchs_or_yours
 
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # the first function in every call of a dispatch stub
 WRAPPER = "::TypeError_to_NotImplemented_"

@@ -29,9 +29,11 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Contai
     details: dict[int, Details] = {}
     algorithms: dict[int, Counter[str]] = {}  # by hop id: the instructions of each algorithm
     counted: dict[int, int] = {}
-    pending: list[tuple[Hop, int | None, int | None, tuple[str, ...]]] = [(hop, None, None, ()) for hop in hops]
+    pending: list[tuple[Hop, str, int | None, int | None, tuple[str, ...]]] = [
+        (hop, "", None, None, ()) for hop in hops
+    ]
     while pending:
-        hop, around, kernel, instead = pending.pop()
+        hop, asker, around, kernel, instead = pending.pop()
         caller = around
         if hop.kind == "op":
             instead = next((why.operators for why in hop.why if isinstance(why, CalledBefore)), ())
@@ -45,7 +47,8 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Contai
         chooser = chooser_of(hop)
         if chooser is not None:
             at = hop.id if chooser.on == "itself" else around
-            answer = _detail(chooser, hop)
+            decides = not any(asker == name for name, _source in chooser.asked_for_more)
+            answer = _detail(chooser, hop) if decides else None
             if isinstance(answer, says.Chooses) and instead:
                 answer = structs.replace(answer, instead=instead)
             if at is not None and answer is not None and answer not in details.get(at, ()):
@@ -54,7 +57,7 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool], kernels: Contai
             around = hop.id
         if hop.python is not None and hop.python.variables:
             details |= _of_python(hop, details, caller)
-        pending += [(child, around, kernel, instead) for child in reversed(hop.children)]
+        pending += [(child, hop.name, around, kernel, instead) for child in reversed(hop.children)]
     for at, ran in algorithms.items():  # views sort their few dimensions, too
         names = [name for name, count in ran.items() if count >= max(LEAST_OF_ROW * counted[at], LEAST)]
         details[at] = (*details.get(at, ()), *(says.ByAlgorithm(name=name) for name in names))

@@ -154,7 +154,9 @@ def path_view(trace: Trace, options: Options, session: Session | None) -> TraceV
     steps = maker.of_modules(hops) if modules else maker.phases()
     _open(steps, MOST if trace.ending is None else FEWER, ALONE if single else None)
     flat = list(_with_times(_flat(steps), trace))
-    rows = tuple(_with_own(flat, maker.whole) if not costs.timed else _with_parts_of_calls(flat, costs))
+    rows = tuple(
+        _with_own_code(_with_own(flat, maker.whole), hops) if not costs.timed else _with_parts_of_calls(flat, costs)
+    )
     in_calls = any(row.cells for row in rows)
     weights = weights_shown(hops, "path")
     rows, weighed = _with_weights(rows, flat, weights, hops) if weights else (rows, ())
@@ -251,6 +253,30 @@ def _with_own(given: Sequence[tuple[ScreenRow, _Step]], whole: int) -> Iterator[
         is_counted = row.share is not None and row.instructions is not None and number not in uncounted
         own = max((row.instructions or 0) - within, 0) / whole if is_counted else None
         yield replace(row, own=own)
+
+
+def _with_own_code(rows: Iterable[ScreenRow], hops: Iterable[Hop]) -> Iterator[ScreenRow]:
+    """Yields the rows. A C++ function that keeps much says if that is its own code, unless the row says what it does.
+
+    The instructions of functions inside it that have no row are not its own. A row may also say which library it did
+    not take.
+    """
+    named = {hop.id: hop for hop in walk(hops) if hop.kind in ("native", "impl", "kernel")}
+    for row in rows:
+        is_open_question = all(isinstance(detail, says.NotTaken) for detail in row.details)
+        hop = named.get(row.hop) if row.hop is not None and is_open_question else None
+        if hop is not None and hop.instructions and row.share and row.own is not None and row.own >= KEEPS:
+            own = (hop.instructions - _counted_inside(hop)) / hop.instructions * row.share
+            yield replace(row, details=(*row.details, says.OwnCode())) if own >= max(KEEPS, row.own / 2) else row
+        else:
+            yield row
+
+
+def _counted_inside(hop: Hop) -> int:
+    """Returns the instructions of the outermost counted hops inside a hop."""
+    return sum(
+        inner.instructions or 0 for inner in outermost(hop.children, lambda inner: inner.instructions is not None)
+    )
 
 
 def _with_times(given: Iterable[tuple[ScreenRow, _Step]], trace: Trace) -> Iterator[tuple[ScreenRow, _Step]]:

@@ -73,6 +73,10 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
         "loop over the elements",
         "the loop over the numbers, compiled for this kernel",
     ),
+    (says.OwnCode,): (
+        "its own code",
+        "most of the row is in this function itself, and in functions that the compiler put into it: these have no row",
+    ),
     (says.CallsOthers,): (
         "calls other operators",
         "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",

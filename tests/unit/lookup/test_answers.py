@@ -28,6 +28,15 @@ ENTRIES = (
     symbol("c10::cuda::CUDACachingAllocator::DeviceCachingAllocator", "c10/cuda/CUDACachingAllocator.cpp", "class"),
     symbol("torch.fx.experimental.proxy_tensor.make_fx", "torch/fx/experimental/proxy_tensor.py", uses=7),
     symbol("torch.fx._symbolic_trace.is_fx_tracing", "torch/fx/_symbolic_trace.py"),
+    symbol("c10::cuda::CUDACachingAllocator::Native::ExpandableSegment", "c10/cuda/CUDACachingAllocator.cpp", "struct"),
+    symbol("c10::cuda::Allocator::getExpandableSegmentSizes", "c10/cuda/CUDACachingAllocator.h"),
+    symbol("torch._inductor.scheduler.Scheduler.can_fuse", "torch/_inductor/scheduler.py"),
+    symbol("torch._inductor.scheduler._fuse_epilogue", "torch/_inductor/scheduler.py"),
+    symbol("torch._inductor.scheduler._prune_deps.should_prune", "torch/_inductor/scheduler.py"),
+    symbol("torch.nn.utils.prune.is_pruned", "torch/nn/utils/prune.py"),
+    symbol("torch._meta_registrations.register_meta", "torch/_meta_registrations.py"),
+    symbol("torch::autograd::VariableHooks::_register_hook", "torch/csrc/autograd/variable.cpp"),
+    symbol("torch._C._FunctionBase.register_hook", "torch/_C/__init__.pyi"),
     symbol("at::K::Softmax", "aten/src/ATen/K.h", "enumerator"),
     symbol("x::softmax", "test/cpp/x.cpp"),
     symbol("at::softmax", "build/aten/src/ATen/Functions.h", uses=5),
@@ -35,6 +44,8 @@ ENTRIES = (
     file_entry(f"{NATIVE}/cuda/SoftMax.cu", 0),
     file_entry(f"{NATIVE}/quantized/cpu/qlinear.h", 2),
     file_entry("c10/cuda/CUDACachingAllocator.cpp", 0),
+    file_entry("torch/_meta_registrations.py", 0),
+    file_entry("torch/_inductor/codegen/cpp.py", 0),
     operator_entry("aten", "softmax.int", 4),
     operator_entry("quantized", "linear", 1),
 )
@@ -46,7 +57,9 @@ TOPICS = (
 QUERIES = """softmax kernel cpu|where is SoftMax implemented for the GPU|soft_max cuda|layernorm kernel|layer norm cpu
 convolution backend selection|where is the thread pool size set|caching allocator|how does make_fx trace
 quantized linear cpu|which thread does the autograd engine use|copy from cpu to gpu|the cpu|softmax|at::softmax x
-native/cpu softmax|kernel of things|é x"""
+native/cpu softmax|kernel of things|é x|expandable segments|inductor scheduler can fuse|python meta kernels
+how does pruning work|where are hooks registered in c++|where are hooks registered in python?|hooks from cpp
+c++ hooks|C++ codegen inductor"""
 
 
 def best(query: str) -> list[str]:
@@ -68,6 +81,13 @@ def best(query: str) -> list[str]:
         ("caching allocator", "CUDACachingAllocator.cpp"),
         ("how does make_fx trace", "make_fx"),
         ("quantized linear cpu", "linear"),
+        ("expandable segments", "ExpandableSegment"),
+        ("inductor scheduler can fuse", "can_fuse"),
+        ("how does pruning work", "is_pruned"),  # and not a function inside a function
+        ("python meta kernels", "_meta_registrations.py"),
+        ("where are hooks registered in c++", "_register_hook"),
+        ("c++ codegen inductor", "cpp.py"),
+        ("where are hooks registered in python", "register_hook"),
     ],
 )
 def test_what_answers_best(query: str, first: str) -> None:
@@ -77,6 +97,14 @@ def test_what_answers_best(query: str, first: str) -> None:
 def test_a_thing_of_another_backend_is_no_answer() -> None:
     assert not {"SoftMax.cu", "host_softmax"} & set(best("softmax kernel cpu"))
     assert "softmax_kernel_impl" not in best("softmax kernel cuda")
+
+
+def test_a_question_about_one_language_has_answers_in_it_alone() -> None:
+    asked = "where are hooks registered"
+    assert best(f"{asked} in C++") == ["_register_hook"]
+    assert best(f"{asked} in python?")[0] == "register_hook"
+    assert "_register_hook" not in best(f"{asked} in python?")
+    assert {*best(asked)} >= {"_register_hook", "register_hook"}
 
 
 def test_a_note_that_has_the_words_scores_more_where_the_query_asks_how() -> None:

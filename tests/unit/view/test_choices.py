@@ -138,3 +138,24 @@ def test_the_value_in_a_register_is_an_answer_only_if_the_function_can_return_it
 
 def test_every_chooser_is_listed_once() -> None:
     assert len(BY_FUNCTION) == len(CHOOSERS)
+
+
+@pytest.mark.words
+def test_a_fast_path_is_said_only_where_nothing_else_decides() -> None:
+    """make_offset2bag_out asks whether a sum has its fast path. A maximum has none, whatever the answer is."""
+    check = "at::native::is_fast_path_index_select"
+    assert said(call(1, "at::native::_embedding_bag_cpu_impl_out", None, call(2, check, True))) == {1: "fast path"}
+    assert said(call(1, "at::native::make_offset2bag_out", None, call(2, check, True))) == {}
+
+
+@pytest.mark.words
+@pytest.mark.parametrize(
+    ("answered", "told"),
+    [
+        (True, "the index selects whole rows: can_use_expanded_index_path() true"),
+        (False, "not the kernel for whole rows: can_use_expanded_index_path() false"),
+    ],
+)
+def test_a_scatter_says_whether_its_index_selects_whole_rows(answered: bool, told: str) -> None:
+    check = call(2, "at::native::can_use_expanded_index_path", answered)
+    assert said(call(1, "at::native::structured_scatter_add::impl", None, check)) == {1: told}

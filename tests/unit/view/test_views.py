@@ -1090,6 +1090,23 @@ def test_the_number_of_a_loops_row_is_that_of_the_function_that_it_names() -> No
         assert hops[row.hop].name != "c10::function_ref::callback_fn"
 
 
+@pytest.mark.parametrize(("inside", "own"), [(100, True), (400, True), (600, False)])
+def test_a_function_that_keeps_much_says_that_it_is_its_own_code(inside: int, own: bool) -> None:
+    """What runs in functions without a row is not its own."""
+
+    def native(number: int, name: str, instructions: int, *children: Hop) -> Hop:
+        call = NativeCall(f"{name}()")
+        return Hop(number, "native", name, "observed", ref(number), native=call, instructions=instructions,
+                   children=children)  # fmt: skip
+
+    helpers = [native(20 + number, f"h{number}", inside // 100) for number in range(100)]
+    operator = an_operator(1, "aten::add.Tensor", native(10, "at::native::f", 1000, *helpers), instructions=1050)
+    page = view(a_trace(operator), Options(view="path"))
+    (row,) = [row for row in page.table if row.hop == 10]
+    assert row.own == pytest.approx(1000 / 1050)
+    assert (details.OwnCode() in row.details) is own
+
+
 # --- torch.compile ---
 
 

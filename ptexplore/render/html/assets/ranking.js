@@ -30,10 +30,10 @@
   }
   /* The words of lookup/query_words.py::QUERY_WORDS; search/table.js has them. */
   let stops = new Set(), backends = new Set(), ofKernels = new Set(), forKernels = new Set(), forms = [];
-  let asking = new Set(), devices = new Set(), special = new Set(), explaining = new Set(), roots = new Set(), implied = new Map(), synonyms = [];
+  let asking = new Set(), modals = new Set(), devices = new Set(), special = new Set(), explaining = new Set(), roots = new Set(), implied = new Map(), synonyms = [];
   function readBy(words) {
-    [stops, backends, ofKernels, forKernels, asking, devices, special, explaining, roots] = [words.stops, words.backends, words.of_kernels, words.for_kernels,
-      words.asking, words.devices, words.special, words.explaining, words.roots].map((some) => new Set(some.split(" ")));
+    [stops, backends, ofKernels, forKernels, asking, modals, devices, special, explaining, roots] = [words.stops, words.backends, words.of_kernels, words.for_kernels,
+      words.asking, words.modals, words.devices, words.special, words.explaining, words.roots].map((some) => new Set(some.split(" ")));
     forms = words.kernel_names.split(" ");
     const rows = (some) => some.split(";").map((row) => row.split("=").map((side) => side.split(" ")));
     implied = new Map(rows(words.implied).map(([[word], others]) => [word, others]));
@@ -273,7 +273,9 @@
   /* --- answers to several words: as in lookup/answers.py --- */
 
   const OWN = [6, 4], NEAR_BY = [4, 3], FAR = [2, 1], BACKEND = 4, ON_CARD = 3, LOST = 3, LOST_BACKEND = 1, OF_DEVICE = 3, HEAVIEST = 5, PART = 3;
-  const EXTRA = 3, MOST_EXTRA = 6, MINOR = 8, UNASKED = 14, AREAS = [0, 2, 10, 18], HEADER = 2, NOT_KERNEL = 6, EXACT = 40, EXPLAINS = 1;
+  const EXTRA = 3, MOST_EXTRA = 6, MINOR = 8, UNASKED = 14, AREAS = [0, 2, 10, 18], HEADER = 2, NOT_KERNEL = 6, EXACT = 40, WITH_MODAL = 12, EXPLAINS = 1;
+  const IN_LANGUAGE = /\s+(?:in|from)\s+(c\+\+|cpp|python)\s*\?*$/i; // the end of a question
+  const languageOf = (path) => (!path ? "" : /\.pyi?$/.test(path) ? "python" : /\.ya?ml$/.test(path) ? "yaml" : "cpp");
   const MOST_USES = { o: 2, p: 0 }, USUAL_USES = 8, PRICES = { v: 10, E: 12, F: 1, t: 3 }, SHORTEST_RESPELLED = 5;
   const together = (words) => {
     const all = [...words, ...words.slice(1).map((word, i) => words[i] + word)];
@@ -307,7 +309,7 @@
   const intersects = (some, others) => [...some].some((one) => others.has(one));
   /* Returns the words of a query of several words, each with its spellings, other words for the same, and its weight. */
   function answering(asked, topics) {
-    const typed = asked.text.includes("::") || asked.path || !(asked.joined || asked.question) ? [] : asked.text.match(/[A-Za-z0-9_\u0080-\uffff]+/g) ?? [];
+    const typed = asked.text.includes("::") || asked.path || !(asked.joined || asked.question) ? [] : asked.text.replace(IN_LANGUAGE, "").replace(/(?<![A-Za-z0-9_])c\+\+/gi, "cpp").match(/[A-Za-z0-9_\u0080-\uffff]+/g) ?? [];
     const telling = typed.filter((word) => !stops.has(lowered(word)) && !asking.has(lowered(word)));
     const all = [...new Set((telling.length ? telling : typed).flatMap(wordsOf).filter(Boolean))];
     const said = all.some((word) => word.length > 1) ? all : [], cut = said.map(stem), meant = said.map(() => new Set());
@@ -327,7 +329,9 @@
     });
     const every = terms.flatMap((term) => [...term.spellings, ...term.others]).flatMap((word) => word.split("_"));
     const names = said.length ? typed.filter((word) => word.replace(/^_+|_+$/g, "").includes("_") || wordsOf(word).length > 1) : [];
-    return { terms, devices: new Set(terms.flatMap((term) => [term.word, ...term.others]).filter((word) => devices.has(word))),
+    const spoken = (asked.text.match(/[A-Za-z0-9_\u0080-\uffff]+/g) ?? []).map(lowered), named = IN_LANGUAGE.exec(asked.text);
+    return { terms, language: !named ? "" : named[1].toLowerCase() === "python" ? "python" : "cpp",
+      phrases: new Set(spoken.slice(1).flatMap((word, i) => (modals.has(spoken[i]) ? [`${spoken[i]}_${word}`] : []))), devices: new Set(terms.flatMap((term) => [term.word, ...term.others]).filter((word) => devices.has(word))),
       telling: terms.reduce((all, term) => all + (term.isBackend ? 0 : term.weight), 0), words: new Set(every.flatMap((word) => [word, stem(word)])),
       names: new Set(names.map((word) => lowered(word).replace(/^_+|_+$/g, ""))), ofKernel: terms.some((term) => term.isKernel),
       explains: asked.question && asked.dropped.some((word) => explaining.has(word)) };
@@ -341,14 +345,16 @@
     return ofBackends.length ? total + (Math.max(...ofBackends) || -LOST_BACKEND * OF_DEVICE) : total;
   }
   const isAsked = (answers, word) => answers.words.has(word) || answers.words.has(stem(word))
-    || (word.length >= 3 && answers.terms.some((term) => term.word.includes(word)));
+    || (word.length >= 3 && answers.terms.some((term) => [term.word, ...term.others].some((text) => text.includes(word))));
   function entryScore(answers, row) {
+    const language = languageOf(row.kind === "p" ? row.name : "od".includes(row.kind) ? "" : row.path);
+    if (answers.language && language && language !== answers.language) return null;
     const isPath = "pd".includes(row.kind), scopes = row.context.replaceAll(".", "/").split(/\s+|::|\//), dot = row.name.lastIndexOf(".");
     const name = row.kind === "o" ? base(row) : row.kind === "p" && dot > 0 ? row.name.slice(0, dot) : row.name, ending = row.kind === "p" ? row.name.slice(dot + 1) : "";
     const own = row.kind === "o" ? together([...wordsOf(row.context), ...wordsOf(name)]) : ofName(name);
     const file = !isPath && row.kind !== "o" && row.path ? row.path.split("/").at(-1) : "", end = file.lastIndexOf(".");
     const near = [ofName(scopes.at(-1)), ...(file ? [ofName(end < 0 ? "" : file.slice(0, end))] : [])];
-    const far = ofPath(isPath ? `${row.context}/${row.name}` : `${row.context.replaceAll("::", "/")}/${row.kind === "o" ? "" : row.path || ""}`);
+    const whole = isPath ? `${row.context}/${row.name}` : `${row.context.replaceAll("::", "/")}/${row.kind === "o" ? "" : row.path || ""}`, far = ofPath(whole);
     if (answers.devices.size && !intersects(answers.devices, far.equal) && !intersects(answers.devices, own.equal)
       && (intersects(devices, far.equal) || intersects(devices, own.equal))) return null;
     const fields = [[own, OWN], ...near.map((words) => [words, NEAR_BY]), [far, isPath ? NEAR_BY : FAR]];
@@ -356,15 +362,16 @@
       const score = term.isBackend ? Math.min(best(term, fields), 1) * BACKEND : best(term, fields);
       return row.kind === "o" && (term.isBackend || term.isKernel) ? Math.max(score, ON_CARD) : score;
     });
-    const isTyped = answers.names.has(lowered(name).replace(/^_+|_+$/g, "")), total = summed(answers, scores, isTyped);
+    const plainName = lowered(name).replace(/^_+|_+$/g, ""), isTyped = answers.names.has(plainName), total = summed(answers, scores, isTyped);
     if (total === null) return null;
-    const unused = wordsOf(name).filter((word) => word && !stops.has(word) && (answers.devices.size || !devices.has(word)) && !isAsked(answers, word)).length, native = far.equal.has("native");
+    const unused = wordsOf(name).filter((word) => word && !stops.has(word) && (answers.devices.size || !devices.has(word)) && !isAsked(answers, word)).length;
+    const native = `/${whole}/`.includes("/native/"); // a namespace "Native" elsewhere is no folder of kernels
     const unlikely = [...special].filter((word) => far.equal.has(word) && (native || word !== "cuda"));
     const onBackend = answers.terms.some((term, i) => term.isBackend && scores[i]), area = row.area ?? 0;
     const price = EXTRA * Math.min(unused, MOST_EXTRA) + (row.minor ? MINOR : 0) + AREAS[area === 1 && onBackend ? 0 : area]
       + (unlikely.length && !unlikely.some((word) => isAsked(answers, word)) ? UNASKED : 0) + (PRICES[rankKind(row)] ?? 0)
       + (row.kind === "o" && answers.ofKernel ? NOT_KERNEL : 0) + (["h", "hpp", "pyi"].includes(ending) ? HEADER : 0);
-    return total - price + (isTyped ? EXACT : 0) + Math.min(row.uses ?? 0, MOST_USES[row.kind] ?? USUAL_USES);
+    return total - price + (isTyped ? EXACT : 0) + (answers.phrases.has(plainName) ? WITH_MODAL : 0) + Math.min(row.uses ?? 0, MOST_USES[row.kind] ?? USUAL_USES);
   }
   const ofTopic = (topic) => (topic.fields ??= [[ofStems(topic.titled), OWN], [ofStems(topic.about), NEAR_BY], [ofStems(topic.words), FAR]]);
   function topicScore(answers, topic) {
