@@ -11,10 +11,12 @@ from ptexplore.facts.message import Message
 from ptexplore.facts.messages_of_builds import OF_BUILDS
 from ptexplore.facts.messages_of_calls import OF_CALLS
 from ptexplore.facts.messages_of_kinds import OF_KINDS
+from ptexplore.facts.messages_of_layouts import OF_LAYOUTS
 from ptexplore.facts.messages_of_modules import OF_MODULES
 from ptexplore.facts.messages_of_python import OF_PYTHON
 from ptexplore.facts.messages_of_systems import OF_KERNELS, OF_MISSING, OF_SYSTEMS
 from ptexplore.facts.messages_of_tensors import OF_TENSORS
+from ptexplore.facts.messages_of_transforms import OF_TRANSFORMS
 from ptexplore.facts.messages_of_values import OF_VALUES
 from ptexplore.facts.source import FactSource
 
@@ -711,6 +713,8 @@ MESSAGES = (
     *OF_SYSTEMS,
     *OF_BUILDS,
     *OF_MODULES,
+    *OF_LAYOUTS,
+    *OF_TRANSFORMS,
     *OF_PYTHON,
     *OF_KINDS,
     Message("killed", _KILLED, ()),
