@@ -333,6 +333,7 @@ MESSAGES = (
             r" \((?:struct )?([a-z][\w:]+)\) and (?:weight|bias) type \((?:struct )?(?!\3\))[a-z][\w:]+\)"
             r"|to have the same type as tensor for argument #\d+ '\w+'; but type (torch\.(?:cuda\.)?)(\w+Tensor) does"
             r" not equal \4(?!\5)\w+Tensor|Found dtype \w+ but expected \w+"
+            r"|Input type \((CUDA|CPU)(\w+Type)\) and (?:weight|bias) type \(\6(?!\7\))\w+Type\)"
         ),
         (
             FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "expected m1 and m2 to have the same dtype"),
@@ -384,6 +385,7 @@ MESSAGES = (
         "state-dict",
         re.compile(
             r"Error\(s\) in loading state_dict for \w+:\s{1,20}(?:Missing key|Unexpected key|size mismatch for)"
+            r"|KeyError: '(?:unexpected key \"|missing keys in state_dict)"
         ),
         (FactSource("torch/nn/modules/module.py", "Error(s) in loading state_dict for"),),
     ),

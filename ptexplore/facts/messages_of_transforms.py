@@ -77,6 +77,57 @@ OF_TRANSFORMS = (
         (FactSource("torch/_library/utils.py", "The output of this custom operator (1) must"),),
     ),
     Message(
+        "operator-argument",
+        re.compile(
+            r"(?P<operator>\w+::[\w.]+)\(\) Expected a value of type '(?P<size>[^'\n]{1,100})' for argument"
+            r" '(?P<name>\w+)' but instead found type '(?P<given>[^'\n]{1,100})'"
+        ),
+        (FactSource("torch/csrc/jit/python/pybind_utils.cpp", " but instead found type "),),
+    ),
+    Message(
+        "function-not-static",
+        re.compile(r"unbound method (?P<name>forward|backward)\(\) must be called with"),
+        (),
+    ),
+    Message(
+        "undefined-tensor",
+        re.compile(r"(?P<name>\w+)\(\) called on (?:an )?undefined Tensor"),
+        (FactSource("c10/core/UndefinedTensorImpl.cpp", "() called on an undefined Tensor"),),
+    ),
+    Message(
+        "optimizer-parameter",
+        re.compile(r"\AKeyError: Parameter containing:"),
+        (),
+    ),
+    Message(
+        "triton-compilation",
+        re.compile(r"triton\.compiler\S{0,40}CompilationError: at \d+:\d+"),
+        (),
+    ),
+    Message(
+        "collective-tensor",
+        re.compile(
+            r"ProcessGroup(?P<backend>\w+)::(?P<name>\w+): (?P<given>invalid tensor (?:size|type) at index \d+"
+            r" \(expected [^\n]{1,120}\))"
+        ),
+        (FactSource("torch/csrc/distributed/c10d/Utils.hpp", "invalid tensor size at index "),),
+    ),
+    Message(
+        "mps-product-size",
+        re.compile(
+            r"Output size of the matrix multiplication is larger than currently supported by the MPS backend"
+            r"|Output dim sizes larger than 2\*\*32 elements for matmul not supported on MPS"
+            r"|Tiling of batch matmul for larger than 2\*\*32 entries only available"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/mps/operations/LinearAlgebra.mm",
+                "Tiling of batch matmul for larger than 2**32 entries only available",
+                system="Darwin",
+            ),
+        ),
+    ),
+    Message(
         "fake-missing",
         re.compile(
             r"There was no fake impl registered for (?:<CustomOpDef\()?(?P<name>[\w:.]+)"

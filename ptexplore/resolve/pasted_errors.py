@@ -24,7 +24,9 @@ _ERROR = re.compile(
     r"(?P<exception>(?:[\w.]{1,200}\.)?(?:\w{0,80}(?:Error|Exception|Warning)"
     r"|Unsupported|BackendCompilerFailed|GuardOnDataDependentSymNode|TritonMissing|InvalidCxxCompiler)):(?: |$)"
 )
-_RAISED_CLASS = re.compile(r"(?P<exception>[A-Za-z_][\w.]{0,200})(?:: |:?$)")  # behind the frames of a traceback.
+_RAISED_CLASS = re.compile(
+    r"(?P<exception>(?:[A-Z]|\w{1,100}\.)[\w.]{0,200})(?:: |:?$)"
+)  # behind the frames of a traceback.
 # A launcher says only that a process failed, whose own error is before it.
 _LAUNCHERS = re.compile(r"(?:[\w.]{1,200}\.)?(?:ChildFailedError|CalledProcessError)$")
 _WARNING = re.compile(r"(?:^|\.)\w{0,80}Warning$")
@@ -51,6 +53,7 @@ _OF_TRACER = re.compile(
 )
 _HERE = re.compile(r"^[\s~]*<--- HERE")  # below the part of a line that TorchScript's compiler means
 _AT_ARROW = re.compile(r"^-{1,20}> ?(?P<line>[0-9]{1,9}) {1,200}(?P<text>\S.*)$")
+_MARKED = re.compile(r"^> {3,60}(?P<text>\S.*)$")
 _CODE = re.compile(r"^ {4,40}(?P<text>\S.*)$")
 _MARKS = re.compile(r"^[\s~^]+$")  # what Python writes below the part of a line that raised
 # Lines of other programs behind a message: progress bars, boxes, trackers, prompts of a shell.
@@ -144,17 +147,24 @@ class _Reader:
     is_ignored: bool = False
     is_current: bool = False
     thrown: str = ""  # the C++ class whose what() follows
+    marked: str = ""  # the line that pytest marks; its place comes some lines later
 
     def take(self, line: PastedLine) -> None:
         """Read one line."""
         text = line.text
         if self.begins_section(text):
             return
+        marked = _MARKED.match(text)
+        self.marked = marked["text"] if marked is not None else self.marked
         tracers = _OF_TRACER.match(text)
         frame, named = _FRAME.match(text), _ERROR.match(text) or (self.frames and _RAISED_CLASS.match(text)) or None
         if frame is not None:
             self.with_text()
-            self.frames.append(TracebackFrame(frame["file"], int(frame["line"]), (frame["function"] or "").strip()))
+            function = (frame["function"] or "").strip()
+            self.frames.append(
+                TracebackFrame(frame["file"], int(frame["line"]), function, "" if function else self.marked[:_SHOWN])
+            )
+            self.marked = ""
         elif tracers is not None:
             self.with_text()
             self.frames.append(
@@ -283,7 +293,7 @@ def _text_of(frame: TracebackFrame, texts: Sequence[str]) -> str:
         return texts[here - 1].strip()[:_SHOWN]
     arrow = next((match for match in map(_AT_ARROW.match, texts) if match and int(match["line"]) == frame.line), None)
     printed = _CODE.match(texts[0]) if texts and not _MARKS.match(texts[0]) else None
-    text = arrow["text"] if arrow is not None else printed["text"] if printed is not None else ""
+    text = arrow["text"] if arrow is not None else printed["text"] if printed is not None else frame.text
     return text.strip()[:_SHOWN]
 
 

@@ -1938,6 +1938,40 @@ ENGLISH: dict[str, Explained] = {
             "write a literal"
         ),
     ),
+    "operator-argument": Explained(
+        "the schema of {operator} has {size} for the argument {name}, and the call gave {given}",
+        "pass a {size} (x.item() makes a number of a tensor with one element), or change the annotation of your own"
+        " operator",
+    ),
+    "function-not-static": Explained(
+        "{name} of a torch.autograd.Function is called without an object: it must be a static method",
+        "put @staticmethod before forward and backward, with ctx as their first argument; call it by .apply()",
+    ),
+    "undefined-tensor": Explained(
+        "C++ got a tensor that was never made, and asked it for {name}: None in the place of a tensor. In backward, it"
+        " is the gradient of a result that the loss does not use, or a None that a backward returned",
+        "torch.zeros_like(x) in the place of None; ctx.set_materialize_grads(True) gives zeros to a backward of yours",
+    ),
+    "optimizer-parameter": Explained(
+        "the optimizer has no state for this parameter: the parameters were replaced after the state was made or"
+        " loaded, as by model.cuda(), or by another model",
+        "move and load the model first, then make the optimizer, then load its state",
+    ),
+    "triton-compilation": Explained(
+        "Triton could not compile a kernel. The message shows its source up to the line where it stopped; the reason is"
+        " the error before it in the traceback, or the lines after the source",
+        "if it is a kernel that torch.compile generated: a newer torch, with the triton that belongs to it; in a kernel"
+        " of your own: the types and shapes in that line",
+    ),
+    "collective-tensor": Explained(
+        "{name} of {backend} checks the tensors in its list, and one does not fit the others: {given}",
+        "give all of them one shape and one dtype; for parts of other sizes, pad them, or send and recv them",
+    ),
+    "mps-product-size": Explained(
+        "a matrix product on MPS may not have more than 2**32 elements in its result",
+        "a smaller batch, image or sequence; attention in slices, or scaled_dot_product_attention, which need not make"
+        " the whole matrix",
+    ),
     "script-argument-missing": Explained(
         "the compiled {name}() needs {given}, and the call does not pass it",
         "pass it, or give it a default in Python and script it again",

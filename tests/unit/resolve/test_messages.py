@@ -897,6 +897,8 @@ RAISED: dict[str, Callable[[], Any]] = {
     "dimensions-at-least": lambda: tensor(1.0).chunk(2),
     "list-index": lambda: first_of([]),
     "file-not-found": lambda: Path("/nowhere/x").read_text(),
+    "operator-argument": lambda: torch.ops.aten.leaky_relu.default(ones(2), ones(2)),
+    "optimizer-parameter": lambda: {}[nn.Parameter(ones(1))],
     "sparse-contiguous": lambda: torch.cat([csr(3, 3), csr(3, 3)]),
     "sparse-view": lambda: csr(3, 3) @ ones(2, 3, 3),
     "coo-expected": lambda: csr(3, 3).coalesce(),
@@ -946,6 +948,13 @@ PRINTED = {
     "    raise NotImplementedError(func)\nNotImplementedError: aten.avg_pool2d.default",
     "nested-arguments": "ValueError: NestedTensor cat_default(tensors: any, dim: any): expected at least 2 arguments"
     " and at most 2 arguments, but got: 1 arguments",
+    "function-not-static": "TypeError: unbound method backward() must be called with MyReLU instance as first argument",
+    "undefined-tensor": "RuntimeError: strides() called on an undefined Tensor",
+    "triton-compilation": "triton.compiler.errors.CompilationError: at 11:25:\ndef triton_(seed0, in_ptr1):",
+    "collective-tensor": "RuntimeError: ProcessGroupGloo::scatter: invalid tensor size at index 1 (expected (2), got"
+    " (3))",
+    "mps-product-size": "RuntimeError: Tiling of batch matmul for larger than 2**32 entries only available from MacOS15"
+    " onwards",
     "script-nonexistent": "RuntimeError: Tried to access nonexistent attribute or method 'crow_indices' of type"
     " 'Tensor'.:",
     "worker-exit-code": "RuntimeError: DataLoader worker (pid 41) exited unexpectedly with exit code 1. Details are"
@@ -1423,6 +1432,7 @@ WITHIN = {
     "kernel-image-invalid": {"cuda-function-missing"},
     "complex-number-given": {"number-overflows"},
     "torch-builds-mixed": {"undefined-symbol"},
+    "operator-argument": {"script-class"},
 }
 
 

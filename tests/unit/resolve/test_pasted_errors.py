@@ -198,6 +198,37 @@ def test_a_stack_of_the_tracer_begins_with_the_innermost_function() -> None:
     assert all(frame.of_graph for frame in error.frames)
 
 
+def test_a_report_of_comfyui_is_read() -> None:
+    main, _ = main_of(
+        "# ComfyUI Error Report\n- **Node Type:** KSampler\n- **Exception Type:** RuntimeError\n"
+        "- **Exception Message:** Tensor for argument input is on cpu\nbut expected on mps\n\n## Stack Trace\n```\n"
+        '  File "/srv/execution.py", line 323, in execute\n    run(model)\n\n'
+        '  File "/srv/layers.py", line 88, in forward\n    y = self.to_k(x)\n        ^^^^^^^^^^^^\n```\n'
+    )
+    assert main.first_line == "RuntimeError: Tensor for argument input is on cpu"
+    assert main.message.strip().endswith("but expected on mps")
+    assert [(frame.function, frame.text) for frame in main.frames] == [
+        ("execute", "run(model)"), ("forward", "y = self.to_k(x)"),
+    ]  # fmt: skip
+
+
+def test_what_pytest_prints_of_a_workers_error_is_read(tmp_path: Path) -> None:
+    """pytest marks each line of a message; a traceback is in this one. It names no function beside its places."""
+    pytest.importorskip("torch")
+    (tmp_path / "test_words.py").write_text(
+        "import torch\nfrom torch.utils.data import DataLoader\n"
+        "WORDS = [torch.ones(1), torch.ones(2)]\n"
+        "def test_epoch():\n    for batch in DataLoader(WORDS, batch_size=2, num_workers=1):\n        print(batch)\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "test_words.py"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    main, led = main_of(run.stdout)
+    assert main.first_line.startswith("RuntimeError: stack expects each tensor to be equal size")
+    yours = [frame for error in (main, *led) for frame in error.frames if frame.file == "test_words.py"]
+    assert (yours[0].line, yours[0].text) == (5, "for batch in DataLoader(WORDS, batch_size=2, num_workers=1):")
+
+
 def test_a_class_that_several_ranks_write_over_is_read() -> None:
     line = "terminate called after throwing an instance of 'c10::DistBackendErrorterminate called after throwing an"
     main, _ = main_of(f"{line} instance of ''\n  what():  [Rank 3] Watchdog caught collective operation timeout")
