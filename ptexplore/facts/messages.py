@@ -11,10 +11,12 @@ from ptexplore.facts.message import Message
 from ptexplore.facts.messages_of_builds import OF_BUILDS
 from ptexplore.facts.messages_of_calls import OF_CALLS
 from ptexplore.facts.messages_of_kinds import OF_KINDS
+from ptexplore.facts.messages_of_layouts import OF_LAYOUTS
 from ptexplore.facts.messages_of_modules import OF_MODULES
 from ptexplore.facts.messages_of_python import OF_PYTHON
 from ptexplore.facts.messages_of_systems import OF_KERNELS, OF_MISSING, OF_SYSTEMS
 from ptexplore.facts.messages_of_tensors import OF_TENSORS
+from ptexplore.facts.messages_of_transforms import OF_TRANSFORMS
 from ptexplore.facts.messages_of_values import OF_VALUES
 from ptexplore.facts.source import FactSource
 
@@ -331,6 +333,7 @@ MESSAGES = (
             r" \((?:struct )?([a-z][\w:]+)\) and (?:weight|bias) type \((?:struct )?(?!\3\))[a-z][\w:]+\)"
             r"|to have the same type as tensor for argument #\d+ '\w+'; but type (torch\.(?:cuda\.)?)(\w+Tensor) does"
             r" not equal \4(?!\5)\w+Tensor|Found dtype \w+ but expected \w+"
+            r"|Input type \((CUDA|CPU)(\w+Type)\) and (?:weight|bias) type \(\6(?!\7\))\w+Type\)"
         ),
         (
             FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "expected m1 and m2 to have the same dtype"),
@@ -382,6 +385,7 @@ MESSAGES = (
         "state-dict",
         re.compile(
             r"Error\(s\) in loading state_dict for \w+:\s{1,20}(?:Missing key|Unexpected key|size mismatch for)"
+            r"|KeyError: '(?:unexpected key \"|missing keys in state_dict)"
         ),
         (FactSource("torch/nn/modules/module.py", "Error(s) in loading state_dict for"),),
     ),
@@ -708,6 +712,8 @@ MESSAGES = (
     ),
     *OF_VALUES,
     *OF_TENSORS,
+    *OF_LAYOUTS,
+    *OF_TRANSFORMS,
     *OF_SYSTEMS,
     *OF_BUILDS,
     *OF_MODULES,

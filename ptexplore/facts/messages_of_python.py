@@ -43,7 +43,7 @@ OF_PYTHON = (
     ),
     Message(
         "key-missing",
-        re.compile(r"KeyError: '(?P<name>[^'\n]{1,200})'$"),
+        re.compile(r"KeyError: '(?P<name>[^'\"\s]{1,200}(?: [^'\"\s]{1,80}){0,2})'$"),
         (),
     ),
     Message(

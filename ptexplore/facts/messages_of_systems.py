@@ -135,7 +135,7 @@ OF_SYSTEMS = (
     ),
     Message(
         "cuda-busy",
-        re.compile("all CUDA-capable devices are busy or unavailable"),
+        re.compile(r"(?:all CUDA-capable devices are|CUDA-capable device\(s\) is/are) busy or unavailable"),
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),
     Message(
@@ -268,6 +268,11 @@ OF_SYSTEMS = (
             FactSource("torch/csrc/DataLoader.cpp", "by signal: "),
             FactSource("torch/csrc/DataLoader.cpp", "Unexpected bus error encountered in worker"),
         ),
+    ),
+    Message(
+        "worker-exit-code",
+        re.compile(r"DataLoader worker \(pid \d+\) exited unexpectedly with exit code (?P<given>-?\d+)"),
+        (FactSource("torch/csrc/DataLoader.cpp", "Details are lost due to"),),
     ),
     Message(
         "worker-exited",
@@ -671,6 +676,41 @@ OF_SYSTEMS = (
     ),
     Message("torch-not-imported", re.compile(r"undefined symbol: THP\w+"), ()),
     Message("python-library-of-another", re.compile(r"undefined symbol: (?P<name>_?Py[A-Z]\w{1,100})"), ()),
+    Message(
+        "torch-builds-mixed",
+        re.compile(
+            r"[/\\]torch[/\\](?:lib[/\\])?(?P<name>lib(?:torch|c10|shm)\w*\.so|_C[\w.-]{0,60}\.so)[\d.]*:"
+            r" undefined symbol: _Z"
+        ),
+        (),
+    ),
+    Message(
+        "torch-libraries-mixed",
+        re.compile(
+            r"[/\\]torch[/\\]lib[/\\](?P<name>lib(?:torch|c10)\w*\.so)[\d.]*: undefined symbol: (?:cuda[A-Z]|nvrtc)\w+"
+        ),
+        (),
+    ),
+    Message(
+        "torch-libraries-missing",
+        re.compile(r"(?P<name>lib[\w.*-]{1,60})(?:\[0-9\])? not found in the system path"),
+        (FactSource("torch/__init__.py", " not found in the system path "),),
+    ),
+    Message(
+        "torch-stack-executable",
+        re.compile(r"cannot enable executable stack as shared object requires"),
+        (),
+    ),
+    Message(
+        "bare-check",
+        re.compile(
+            r"\b_check\w*\((?P<given>[^\n]{1,200}?),?\)?\n(?:[\s~^]{1,200}\n)?"
+            r"\s*File \"[^\"\n]{1,300}[/\\]torch[/\\]__init__\.py\", line \d+, in _check\w*\n[^\"]{0,400}"
+            r"(?:File \"[^\"\n]{1,300}\"[^\"]{0,400}){0,2}Expected cond to be True"
+        ),
+        (FactSource("torch/__init__.py", "Expected cond to be True, but got False"),),
+        anywhere=True,
+    ),
     Message("undefined-symbol", re.compile(r"undefined symbol: (?P<name>_ZN?K?[\w.]*(?:c10|at|torch|caffe2)\w*)"), ()),
     Message(
         "library-missing",
@@ -787,14 +827,14 @@ OF_SYSTEMS = (
     Message(
         "flattened-dtypes",
         re.compile(
-            r"(?:Must flatten tensors with|FlatParameter requires) uniform dtype but got (?P<given>\S+) "
+            r"(?:Must flatten tensors with|`?FlatParameter`? requires) uniform dtype but got (?P<given>\S+) "
             r"and (?P<size>\S+)"
         ),
         (FactSource("torch/distributed/fsdp/_flat_param.py", "Must flatten tensors with uniform dtype but got "),),
     ),
     Message(
         "flattened-flags",
-        re.compile(r"Must flatten tensors with uniform `requires_grad`"),
+        re.compile(r"(?:Must flatten tensors with|`?FlatParameter`? requires) uniform `requires_grad`"),
         (
             FactSource(
                 "torch/distributed/fsdp/_flat_param.py", "Must flatten tensors with uniform `requires_grad` when "
@@ -894,7 +934,7 @@ OF_SYSTEMS = (
     ),
     Message(
         "cublas-workspace",
-        re.compile(r"CUBLAS_WORKSPACE_CONFIG"),
+        re.compile(r"CUBLAS_WORKSPACE_CONFIG|this operation is not deterministic because it uses CuBLAS"),
         (FactSource("aten/src/ATen/Context.cpp", "CUBLAS_WORKSPACE_CONFIG", until="2.6"),),
     ),
     Message(

@@ -257,6 +257,7 @@ OF_VALUES = (
         re.compile(
             r"You must implement either the backward or vjp method for your custom autograd\.Func"
             r"tion|Implementing both 'backward' and 'vjp' for a custom Function"
+            r"|You must implement the (?:backward|forward) function for custom autograd\.Function"
         ),
         (FactSource("torch/autograd/function.py", "You must implement either the backward or vjp method for "),),
     ),

@@ -79,6 +79,7 @@ PACKAGES = re.compile(
     r"|[/\\][Ll]ib[/\\](?:pickle|threading|runpy|queue|contextlib|copy|functools|subprocess|socket|abc)\.py$"
     r"|^(?:pickle|threading|runpy|queue|contextlib|functools|subprocess|socket)\.py$"  # of a Python in an archive
 )
+_TYPED = re.compile(r"<(?:stdin|console|python-input-\d{1,6})>$")  # Python's prompt
 _RAISED = re.compile(r"Exception raised from (.{1,300}?) at (\S{1,300}?):([0-9]{1,9}) \(most recent call first\)")
 
 
@@ -307,7 +308,7 @@ def _innermost_of_packages(lookup: Lookup, frames: Sequence[TracebackFrame]) -> 
     """Returns the innermost function of a traceback, if it is not yours."""
     if not frames:
         return None
-    left = frames[-1]
+    left = next((frame for frame in reversed(frames) if not frame.of_graph), frames[-1])
     path = _torchs_path(lookup, left.file)
     if path is None and not PACKAGES.search(left.file):
         return None
@@ -320,9 +321,14 @@ def _innermost_of_yours(lookup: Lookup, errors: Sequence[PastedError]) -> Pasted
 
     A torch that was built in its checkout is in no package folder: its files are recognised by the trees.
     """
-    own = (left for error in errors for left in reversed(error.frames) if not PACKAGES.search(left.file))
+    own = (left for error in errors for left in reversed(error.frames) if _is_own(left.file))
     yours = next((left for left in own if _torchs_path(lookup, left.file) is None), None)
     return PastedFrame(yours.function, outside(yours.file, yours.line), yours.text) if yours is not None else None
+
+
+def _is_own(file: str) -> bool:
+    """Whether a file may be yours: it belongs to no package, or it is what you typed at Python's prompt."""
+    return not PACKAGES.search(file) or _TYPED.match(file) is not None
 
 
 def _torchs_path(lookup: Lookup, file: str) -> str | None:

@@ -52,6 +52,8 @@ _SPECIAL = frozenset(
         "_prims", "_prims_common", "ao", "_numpy",
     )
 )  # fmt: skip
+# Hints that other files put into their messages.
+_INSERTED = frozenset(("torch/_dynamo/graph_break_hints.py",))
 # A value in a text: of printf and Python, and of fmt and str.format.
 _VALUE = re.compile(r"%(?:\(\w+\))?[-+ #0-9.*hlzjt]*[A-Za-z%]|\{[^{}\n]{0,80}\}")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"(?:\s*"((?:[^"\\\n]|\\.)*)")*')
@@ -122,7 +124,7 @@ def find_words(
     in_libraries = {name: _in_library(data, message) for name, data in texts.libraries.items()}
     all_held = sorted({held for some in in_libraries.values() for held in some}, key=lambda held: -held.size)
     held = all_held[0] if all_held else _Held("", 0, 0, 0)
-    candidates = _in_installed(lookup, texts, message)
+    candidates = [some for some in _in_installed(lookup, texts, message) if some.place.source.path not in _INSERTED]
     installed = {candidate.place.source.path for candidate in candidates}
     others = _in_checkouts(lookup, message, [held.words for held in all_held[:_PIECES]])
     candidates += [candidate for candidate in others if candidate.place.source.path not in installed]

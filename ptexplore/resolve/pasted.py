@@ -89,7 +89,8 @@ _GUIDES = re.compile(r"^(?P<number>\d{1,6}) *│(?P<code>.*)$")  # its number an
 
 # A frame of IPython before its release 8: the number of the line is only behind the arrow.
 _OLD_FRAME = re.compile(
-    r"^(?:<ipython-input-(?P<cell>\d{1,6})[\w-]{0,40}>|(?P<file>\S{1,300}\.py)) in (?P<function>[\w.<>]{1,200})"
+    r"^(?:<ipython-input-(?P<cell>\d{1,6})[\w-]{0,40}>|(?P<file>\S{1,300}\.pyc?)) in"
+    r" (?P<function><cell line: \d{1,6}>|[\w.<>]{1,200})"
     r"(?:\([^\n]{0,500}\))?\n(?P<before>(?: {0,8}\d{1,6}[ \n][^\n]{0,400}\n?){0,12}?)(?=-{1,8}> ?(?P<line>\d{1,9}) )",
     re.MULTILINE,
 )
@@ -99,6 +100,16 @@ _EDITORS = re.compile(
     r"(?=\S)(?!Traceback|  File)",
     re.MULTILINE,
 )
+# A link of Markdown, which Colab and VS Code put around each file and number of a traceback.
+_LINK = re.compile(r"\[(?P<text>[^\[\]\n]{1,400})\]\((?:https?|file|vscode[\w-]{0,40}):[^()\s]{1,1000}\)")
+# ComfyUI's report of an error: its class, its message and its frames under headings.
+_REPORT = re.compile(
+    r"^-? ?\**Exception Type:?\**:? *(?P<exception>[\w.]{1,200})\n+-? ?\**Exception Message:?\**:? *(?P<message>[^\n]*"
+    r"(?:\n(?!#)[^\n]*){0,60}?)\n{1,3}#{1,4} Stack Trace *\n",
+    re.MULTILINE,
+)
+# A block of lines that pytest marks: they are as far in as the line of code above them.
+_MARKED_BY_PYTEST = re.compile(r"^E( {2,60})\S[^\n]*(?:\n(?:E(?: [^\n]*)?$))+", re.MULTILINE)
 _TIMES = re.compile(r"(?<=\d)×(?=\d)")  # a web page writes "2×3" for "2x3"
 # A line that names an error, and a class of error inside of a line: behind a sentence, as code or in bold.
 _BEGINS = re.compile(
@@ -157,7 +168,9 @@ def plain(text: str) -> str:
 
 def lines_of(text: str) -> tuple[PastedLine, ...]:
     """Returns the lines of a pasted text, each as Python wrote it. An error inside of a line begins a line."""
-    text = _TIMES.sub("x", without_colours(text))
+    text = _LINK.sub(r"\g<text>", _TIMES.sub("x", without_colours(text)))
+    text = _REPORT.sub(r"\g<exception>: \g<message>\n", text)
+    text = _MARKED_BY_PYTEST.sub(lambda block: re.sub(f"^E(?:{block[1]})?", "", block[0], flags=re.MULTILINE), text)
     is_short = text.count("\n") < 2
     text = "\n".join(_unescaped(line, is_short=is_short) for line in text.split("\n"))
     lines = _as_written(text)

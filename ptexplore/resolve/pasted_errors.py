@@ -24,7 +24,9 @@ _ERROR = re.compile(
     r"(?P<exception>(?:[\w.]{1,200}\.)?(?:\w{0,80}(?:Error|Exception|Warning)"
     r"|Unsupported|BackendCompilerFailed|GuardOnDataDependentSymNode|TritonMissing|InvalidCxxCompiler)):(?: |$)"
 )
-_RAISED_CLASS = re.compile(r"(?P<exception>[A-Za-z_][\w.]{0,200})(?:: |:?$)")  # behind the frames of a traceback.
+_RAISED_CLASS = re.compile(
+    r"(?P<exception>(?:[A-Z]|\w{1,100}\.)[\w.]{0,200})(?:: |:?$)"
+)  # behind the frames of a traceback.
 # A launcher says only that a process failed, whose own error is before it.
 _LAUNCHERS = re.compile(r"(?:[\w.]{1,200}\.)?(?:ChildFailedError|CalledProcessError)$")
 _WARNING = re.compile(r"(?:^|\.)\w{0,80}Warning$")
@@ -33,17 +35,25 @@ _STACK = re.compile(r"^(?:Current thread|Thread|Stack)\b.{0,100}\(most recent ca
 _HANDLING = "During handling of the above exception, another exception occurred:"
 _CAUSED = "The above exception was the direct cause of the following exception:"
 _INNER = "Original Traceback ("  # ExceptionWrapper in torch/_utils.py
+_OF_RANK = re.compile(r"Traceback \(most recent call last\): \(RANK \d{1,6}\)")  # of torch.distributed.checkpoint
 _IGNORED = re.compile(r"^(?:Exception ignored (?:in|on)|Error in atexit\._run_exitfuncs)\b")
 _THROWN = re.compile(r"^terminate called after throwing an instance of '(?P<exception>[^'\n]{1,300})'")  # libstdc++
 _THROWN_ON_MAC = re.compile(  # libc++
     r"^libc\+\+abi(?:\.dylib)?: terminating (?:with|due to) uncaught exception of type (?P<exception>[\w:]{1,200}?): "
     r"(?P<what>.+)$"
 )
+_THROWN_BY_SEVERAL = re.compile(r"[\w:]{0,200}?::[A-Z]\w{0,60}?(?:Error|Exception)(?=terminate|\W|$)")
 _WHAT = re.compile(r"^ *what\(\): +(?P<what>.*)$")
 STACK_OF_CPP = "Exception raised from "  # c10::Error::compute_what (c10/util/Exception.cpp)
 _STACK_OF_OLD = re.compile(r"\nframe #0: ")  # the same before 1.5
 _FRAME = re.compile(r'^ *File "(?P<file>.+)", line (?P<line>[0-9]{1,9})(?:,? in (?P<function>.+))?$')
+# A frame of TorchScript's tracer, as torch.onnx prints it (torch/csrc/jit/python/python_tracer.cpp): innermost first.
+_OF_TRACER = re.compile(
+    r"^ *(?:\(node defined in )?(?P<file>\S[^\n()\"]{0,300}\.py)\((?P<line>[0-9]{1,9})\): (?P<function>[\w.<>]{1,200})$"
+)
+_HERE = re.compile(r"^[\s~]*<--- HERE")  # below the part of a line that TorchScript's compiler means
 _AT_ARROW = re.compile(r"^-{1,20}> ?(?P<line>[0-9]{1,9}) {1,200}(?P<text>\S.*)$")
+_MARKED = re.compile(r"^> {3,60}(?P<text>\S.*)$")
 _CODE = re.compile(r"^ {4,40}(?P<text>\S.*)$")
 _MARKS = re.compile(r"^[\s~^]+$")  # what Python writes below the part of a line that raised
 # Lines of other programs behind a message: progress bars, boxes, trackers, prompts of a shell.
@@ -64,6 +74,7 @@ class TracebackFrame:
     line: int
     function: str = ""
     text: str = ""
+    of_graph: bool = False  # it is where a node of TorchScript's graph was written; Python was not in it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +121,11 @@ class _Open:
         if self.outer is not None:
             self.outer.add(text)
 
+    def say_here(self) -> None:
+        """Take the line before as the text of the last frame: TorchScript's compiler marks a part of it."""
+        if self.frames and self.frames[-1].of_graph:
+            self.frames[-1] = replace(self.frames[-1], text=self.lines[-1].strip()[:_SHOWN])
+
     def closed(self) -> PastedError:
         message = _STACK_OF_OLD.split("\n".join(self.lines).partition(STACK_OF_CPP)[0])[0].strip()
         return PastedError(
@@ -131,16 +147,30 @@ class _Reader:
     is_ignored: bool = False
     is_current: bool = False
     thrown: str = ""  # the C++ class whose what() follows
+    marked: str = ""  # the line that pytest marks; its place comes some lines later
 
     def take(self, line: PastedLine) -> None:
         """Read one line."""
         text = line.text
         if self.begins_section(text):
             return
+        marked = _MARKED.match(text)
+        self.marked = marked["text"] if marked is not None else self.marked
+        tracers = _OF_TRACER.match(text)
         frame, named = _FRAME.match(text), _ERROR.match(text) or (self.frames and _RAISED_CLASS.match(text)) or None
         if frame is not None:
             self.with_text()
-            self.frames.append(TracebackFrame(frame["file"], int(frame["line"]), (frame["function"] or "").strip()))
+            function = (frame["function"] or "").strip()
+            self.frames.append(
+                TracebackFrame(frame["file"], int(frame["line"]), function, "" if function else self.marked[:_SHOWN])
+            )
+            self.marked = ""
+        elif tracers is not None:
+            self.with_text()
+            self.frames.append(
+                TracebackFrame(tracers["file"], int(tracers["line"]), tracers["function"], of_graph=True)
+            )
+            self.innermost_first = True
         elif self.frames and (not text[:1].strip() or _AT_ARROW.match(text)):
             self.texts.append(text)
         elif named is not None:
@@ -160,6 +190,8 @@ class _Reader:
                 self.begin("", text, line.logged)
         elif self.open is not None:
             self.give_frames_to_open()
+            if _HERE.match(text):
+                self.open.say_here()
             self.open.add(text)
 
     def begins_section(self, text: str) -> bool:
@@ -172,9 +204,10 @@ class _Reader:
         if header is not None:
             self.has_header, self.innermost_first = True, header["which"] == "first"
             self.is_current = text.startswith("Current thread")
-            self.link = "inner" if text.startswith(_INNER) and self.open is not None else self.link
+            is_inner = text.startswith(_INNER) or _OF_RANK.match(text) is not None
+            self.link = "inner" if is_inner and self.open is not None else self.link
         elif thrown is not None:
-            self.thrown = thrown["exception"]
+            self.thrown = _thrown_class(text, thrown["exception"])
         else:
             self.link = "handling" if _HANDLING in text else "cause" if is_joint else ""
             self.is_ignored = is_ignored
@@ -216,14 +249,19 @@ class _Reader:
     def give_frames_to_open(self) -> None:
         """Add frames without a header to the error whose message they are in: they are further inside."""
         if self.frames and self.open is not None:
-            self.open.frames += self.ordered()
+            # TorchScript's compiler names no function of its lines.
+            self.open.frames += [
+                replace(frame, of_graph=frame.of_graph or not frame.function) for frame in self.ordered()
+            ]
             self.open.add("")  # the message goes on behind them in a new paragraph
             self.frames = []
 
     def with_text(self) -> None:
         """Add the text of its line to the last frame."""
         if self.frames:
-            self.frames[-1] = replace(self.frames[-1], text=_text_of(self.frames[-1], self.texts))
+            last, is_here = self.frames[-1], any(map(_HERE.match, self.texts))
+            text = _text_of(last, self.texts)
+            self.frames[-1] = replace(last, text=text, of_graph=last.of_graph or (is_here and not last.function))
         self.texts = []
 
     def ordered(self) -> list[TracebackFrame]:
@@ -250,10 +288,21 @@ def errors_in(lines: Iterable[PastedLine]) -> tuple[PastedError, ...]:
 
 def _text_of(frame: TracebackFrame, texts: Sequence[str]) -> str:
     """Returns the source text of a frame's line from the lines below it, as Python or IPython prints it."""
+    here = next((number for number, text in enumerate(texts) if _HERE.match(text)), 0)
+    if here:
+        return texts[here - 1].strip()[:_SHOWN]
     arrow = next((match for match in map(_AT_ARROW.match, texts) if match and int(match["line"]) == frame.line), None)
     printed = _CODE.match(texts[0]) if texts and not _MARKS.match(texts[0]) else None
-    text = arrow["text"] if arrow is not None else printed["text"] if printed is not None else ""
+    text = arrow["text"] if arrow is not None else printed["text"] if printed is not None else frame.text
     return text.strip()[:_SHOWN]
+
+
+def _thrown_class(line: str, exception: str) -> str:
+    """Returns the C++ class that a line names. Several ranks write into one line, and begin in the middle of it."""
+    if line.count("terminate called") < 2:
+        return exception
+    named = _THROWN_BY_SEVERAL.search(line)
+    return named[0] if named is not None else ""
 
 
 def _is_innermost_first(frames: Sequence[TracebackFrame]) -> bool:

@@ -26,14 +26,18 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 _GUARDS = 2  # more conditions than that are no explanation.
 
 
-def raising_check(lookup: Lookup, words: MessageWords, message: str) -> RaisingCheck | None:
+def raising_check(lookup: Lookup, words: MessageWords, message: str, raised_in: str = "") -> RaisingCheck | None:
     """Returns the check that raises a message. None if no place has one, or if the places have several.
 
-    None also if a library has the words too: its check is not known without the C++ source.
+    None also if a library has the words too: its check is not known without the C++ source. `raised_in` is the
+    innermost Python function of torch in the traceback: a statement of another Python function did not raise.
     """
     if not words.places or words.further or words.libraries:
         return None
-    usual = [place for place in words.places if not is_special(place.source.path or "")] or words.places
+    possible = [place for place in words.places if _may_raise(place, raised_in)]
+    usual = [place for place in possible if not is_special(place.source.path or "")] or possible
+    if not usual:
+        return None
     checks = [_check_at(lookup, place, words.words, " ".join(message.split())) for place in usual]
     first = checks[0]
     if first is None or len(checks) == 1:
@@ -42,6 +46,13 @@ def raising_check(lookup: Lookup, words: MessageWords, message: str) -> RaisingC
         check is not None and (check.condition, check.holds) == (first.condition, first.holds) for check in checks
     )
     return RaisingCheck("", first.condition, first.holds) if alike else None
+
+
+def _may_raise(place: WordsPlace, raised_in: str) -> bool:
+    """Whether the statement at a place may have raised the error, by the innermost Python function."""
+    if not raised_in or raised_in.startswith("_check") or not (place.source.path or "").endswith(".py"):
+        return True
+    return place.function.removesuffix("()").rpartition(".")[2] == raised_in.rpartition(".")[2]
 
 
 def _check_at(lookup: Lookup, place: WordsPlace, words: str, message: str) -> RaisingCheck | None:

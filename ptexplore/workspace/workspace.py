@@ -458,12 +458,15 @@ class Workspace:
         message = read_message(self.lookup, self.runtime.version, text)
         if names_its_line(message) or (message.cause is not None and message.cause.code in INTERPRETERS):
             return message
-        raised_in = message.innermost.source.path if message.innermost is not None else None
+        inner = message.innermost if message.innermost is not None and message.innermost.source.path else None
+        raised_in = inner.source.path if inner is not None else None
         is_pythons = is_raised_elsewhere(message, message.exception)
         own_words = first_paragraph(message.says)
         words = find_words(self.lookup, self.runtime, own_words, raised_in, is_pythons=is_pythons)
         is_open = words is not None and message.cause is None and message.missing is None and message.modified is None
-        check = raising_check(self.lookup, words, own_words) if is_open and words is not None else None
+        check = None
+        if is_open and words is not None:
+            check = raising_check(self.lookup, words, own_words, inner.name if inner is not None else "")
         return replace(message, words=words, check=check)
 
     def operator(self, name: str, *, ladder: bool = False) -> Card:

@@ -70,6 +70,19 @@ def test_it_is_the_answer_of_a_message_without_a_cause(command: InProcess, tmp_p
     assert "not known" not in shown
 
 
+def test_the_check_of_another_function_is_no_cause(command: InProcess, tmp_path: Path) -> None:
+    """This torch has the words in `__init__`, and the traceback is of a release that has them elsewhere."""
+    file = tmp_path / "pasted.txt"
+    with pytest.raises(ValueError, match="Sequential") as caught:
+        sequential()
+    frame = '  File "/x/site-packages/torch/optim/lr_scheduler.py", line 853, in {}\n    raise ValueError(\n'
+    for function, is_possible in (("__init__", True), ("_of_another_release", False)):
+        frames = f"Traceback (most recent call last):\n{frame.format(function)}"
+        file.write_text(f"{frames}ValueError: {caught.value}", encoding="utf-8")
+        check = json.loads(command("explain-error", str(file), "--json").out)["check"]
+        assert (check is not None) is is_possible
+
+
 def test_a_check_in_cpp_has_its_condition(sourced_command: InProcess, tmp_path: Path) -> None:
     file = tmp_path / "pasted.txt"
     with pytest.raises(RuntimeError) as caught:

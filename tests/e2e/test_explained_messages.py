@@ -164,6 +164,11 @@ RuntimeError: the words of it""",
     ret = subprocess.check_call(cc_cmd)
   File "subprocess.py", line 413, in check_call
 RuntimeError: the words of it""",
+    "another function of torch": """Traceback (most recent call last):
+  File "<stdin>", line 1, in <module>
+  File "/x/site-packages/torch/optim/lr_scheduler.py", line 853, in _of_another_release
+    raise ValueError(
+ValueError: the words of it""",
     "no kernel of attention": "RuntimeError: No available kernel. Aborting execution.",
 }
 TOLD_OF = re.compile(r"FAILED at|\.(?:cpp|cu|h)\b")
@@ -212,6 +217,7 @@ def test_what_is_said_is_in_the_message(command: InProcess, tmp_path: Path, name
         ("jagged", "operators aten::avg_pool2d"),
         ("jagged", "__torch_dispatch__() torch/nested/_internal/nested_tensor.py:368"),
         ("jagged", "your line <module>: y = pool(x) train.py:3"),
+        ("another function of torch", "your line <module> <stdin>:1"),
         ("from VS Code", "your line mask_prediction(): rep = self.encoder_to_decoder(enc_rep) /srv/me/model.py:246"),
         ("a log of NCCL", "names ProcessGroupNCCL.cpp:616"),
         ("a worker and what Python ignored", "torch/utils/data/_utils/signal_handling.py:66"),

@@ -170,7 +170,8 @@ ENGLISH: dict[str, Explained] = {
         "torch.library.register_vmap adds a rule to a custom operator; otherwise loop over the batch yourself",
     ),
     "no-storage": Explained(
-        "the code asked a tensor without memory (fake, meta or a wrapper) for its bytes",
+        "the code asked a tensor for its bytes, and this one has no block of memory of its own: it is fake, meta,"
+        " sparse, nested, or a wrapper of vmap or grad",
     ),
     "meta-without-values": Explained(
         "a meta tensor has a shape but no values",
@@ -1769,9 +1770,364 @@ ENGLISH: dict[str, Explained] = {
         "import torch first; then build or install the extension again, for exactly this torch (pip"
         " install --no-build-isolation for a source)",
     ),
+    "sparse-contiguous": Explained(
+        (
+            "a sparse tensor keeps indices and values, not one block of memory: an operator for dense tensors"
+            " (cat, stack, expand, collating a batch) asked whether a Sparse {given} tensor is contiguous"
+        ),
+        ("convert it first: x.to_dense(), or x.to_sparse_coo() for torch.cat; join indices and values yourself"),
+    ),
+    "sparse-view": Explained(
+        (
+            "{name} makes a view of a dense tensor by its strides, and a {given} tensor has none. A product "
+            "of a compressed tensor with a batch, or a broadcast, calls expand too"
+        ),
+        ("keep the product two-dimensional (torch.sparse.mm), loop over the batch, or convert with to_dense()"),
+    ),
+    "layout-pointwise": Explained(
+        (
+            "an elementwise operator (where, a comparison, arithmetic with a dense tensor) goes over one "
+            "block of memory, and an argument has the layout {given}"
+        ),
+        "x.to_dense() before it, or compute on x.values() and keep the indices",
+    ),
+    "coo-expected": Explained(
+        ("{name}() is for sparse tensors in coordinate format (COO), and this tensor has the layout {given}"),
+        (
+            "x.to_sparse() makes a COO tensor of a dense or CSR tensor; a CSR tensor has crow_indices() and "
+            "col_indices(), a dense one none"
+        ),
+    ),
+    "sparse-negative-index": Explained(
+        "the indices of a sparse tensor count from 0, and dimension {name} has {given}",
+        (
+            "print indices.min(); -1 often stands for padding or for a missing node: remove these columns, "
+            "with their values"
+        ),
+    ),
+    "csr-result": Explained(
+        (
+            "an operator of a CSR tensor with another sparse layout writes its result as CSR, and the result "
+            "was not CSR: the operands have different layouts"
+        ),
+        "bring both to one layout first: x.to_sparse_csr() or x.to_sparse()",
+    ),
+    "csr-of-two": Explained(
+        "{given} stores rows and columns, so the COO tensor needs exactly two sparse dimensions",
+        "x.to_sparse(2) of the dense tensor, or one compressed tensor for each element of the batch",
+    ),
+    "blocks-divide": Explained(
+        ("a block layout cuts the matrix into blocks: the sizes ({size}) must be multiples of the block's ({given})"),
+        "pad the matrix, or choose a block size that divides it",
+    ),
+    "sparse-to-numpy": Explained(
+        "a numpy array is one block of memory, and a {given} tensor is not",
+        "x.to_dense().numpy(); or take x.indices() and x.values() for scipy.sparse",
+    ),
+    "sparse-sizes": Explained(
+        ("the sizes of a product do not fit: dimension {name} of the dense tensor must be {size}, and it is {given}"),
+        "print the shapes: (n × m) of the sparse tensor needs (m × p) of the dense one",
+    ),
+    "nested-operator": Explained(
+        "nested tensors with the layout jagged have no implementation of {name}",
+        "x.to_padded_tensor(0.0) or a loop over x.unbind(); for elements alone, compute on x.values()",
+    ),
+    "nested-arguments": Explained(
+        (
+            "the implementation of {name} for nested tensors counts the arguments that reach it, and an "
+            "argument that equals its default does not"
+        ),
+        "work on x.unbind(), and make a new nested tensor of the result",
+    ),
+    "nested-dimension": Explained(
+        "{name}() of nested tensors goes only over dimensions that all components share, and not over this one"
+        " ({size})",
+        "work on x.unbind() and make a new nested tensor, or on x.to_padded_tensor(0.0)",
+    ),
+    "channels-last-rank": Explained(
+        ("channels_last{name} is an order of the dimensions of a batch of images: it needs exactly {size} dimensions"),
+        (
+            "convert only tensors of that rank (NCHW for channels_last, NCDHW for channels_last_3d); "
+            "x.unsqueeze(0) adds the batch"
+        ),
+    ),
+    "quantized-no-empty": Explained(
+        (
+            "an operator that has no code for quantized tensors (arithmetic with a number, +) made its result"
+            " as for dense tensors"
+        ),
+        (
+            "x.dequantize() before it, or the quantized form: torch.ops.quantized.add, "
+            "torch.ao.nn.quantized.FloatFunctional"
+        ),
+    ),
+    "quantized-activation-dtype": Explained(
+        (
+            "the quantized operator takes activations of unsigned 8-bit integers (quint8), and its input has "
+            "another dtype"
+        ),
+        (
+            "quantize the input with torch.quint8; qint8 is for weights. With observers: "
+            "activation=…with_args(dtype=torch.quint8)"
+        ),
+    ),
+    "weight-observer-dtype": Explained(
+        (
+            "quantized linear and convolution layers keep weights as qint8, and the observer of weights in "
+            "the qconfig makes {given}"
+        ),
+        "QConfig(activation=…, weight=default_weight_observer), or get_default_qconfig('x86')",
+    ),
+    "quantized-engine-name": Explained(
+        "{given} is no engine for quantized operators",
+        "one of torch.backends.quantized.supported_engines: onednn, x86 and fbgemm on x86, qnnpack on ARM",
+    ),
+    "fx-iterated": Explained(
+        (
+            "torch.fx runs the function once with placeholders, and a placeholder has no length: a loop, "
+            "`in`, *args or unpacking asked for its elements"
+        ),
+        (
+            "loop over a number that is known when it is traced (concrete_args), torch.fx.wrap the function, "
+            "or use torch.export"
+        ),
+    ),
+    "fx-as-number": Explained(
+        (
+            "torch.fx runs the function once with placeholders (Proxy): a size or an element of one is no "
+            "number, so range(), int() and indices cannot use it"
+        ),
+        ("torch.fx.wrap the function around it, give concrete_args, or use torch.export, whose sizes are numbers"),
+    ),
+    "fx-module-not-inside": Explained(
+        (
+            "torch.fx names each module by its path from the traced module, and one that forward calls has no"
+            " path: it is in a plain list or dict, was made in forward, or belongs to another object"
+        ),
+        "keep it as an attribute, in an nn.ModuleList or nn.ModuleDict of the traced module",
+    ),
+    "script-module-attribute": Explained(
+        ("TorchScript knows the attributes that the module has when it is scripted, and {given} is not one of them"),
+        (
+            "set self.{given} in __init__ (a tensor: register_buffer); a function of Python is no attribute: "
+            "call it by its own name"
+        ),
+    ),
+    "script-nonexistent": Explained(
+        (
+            "the TorchScript of this torch knows no {given} of {name}: a package calls a method that this "
+            "torch does not have yet, or an argument without an annotation is taken for a Tensor"
+        ),
+        "a torch and a package of matching releases; in your own code, annotate the argument",
+    ),
+    "script-type-unknown": Explained(
+        (
+            "an annotation names {given}, which TorchScript does not know: no class of Python but those of "
+            "torch, typing and scripted classes"
+        ),
+        ("annotate with Tensor, int, List[…], Dict[…], Optional[…], or script the class with @torch.jit.script"),
+    ),
+    "script-return-type": Explained(
+        "the annotation promises {size}, and the function returns {given}",
+        ("correct the annotation: -> Tuple[Tensor, Tensor] for two tensors; one return of each function has one type"),
+    ),
+    "script-global": Explained(
+        "TorchScript compiles the function alone: a {given} outside of it is no value in it",
+        (
+            "pass it as an argument, make it an attribute of the module (annotated, or in __constants__), or "
+            "write a literal"
+        ),
+    ),
+    "operator-argument": Explained(
+        "the schema of {operator} has {size} for the argument {name}, and the call gave {given}",
+        "pass a {size} (x.item() makes a number of a tensor with one element), or change the annotation of your own"
+        " operator",
+    ),
+    "function-not-static": Explained(
+        "{name} of a torch.autograd.Function is called without an object: it must be a static method",
+        "put @staticmethod before forward and backward, with ctx as their first argument; call it by .apply()",
+    ),
+    "undefined-tensor": Explained(
+        "C++ got a tensor that was never made, and asked it for {name}: None in the place of a tensor. In backward, it"
+        " is the gradient of a result that the loss does not use, or a None that a backward returned",
+        "torch.zeros_like(x) in the place of None; ctx.set_materialize_grads(True) gives zeros to a backward of yours",
+    ),
+    "optimizer-parameter": Explained(
+        "the optimizer has no state for this parameter: the parameters were replaced after the state was made or"
+        " loaded, as by model.cuda(), or by another model",
+        "move and load the model first, then make the optimizer, then load its state",
+    ),
+    "triton-compilation": Explained(
+        "Triton could not compile a kernel. The message shows its source up to the line where it stopped; the reason is"
+        " the error before it in the traceback, or the lines after the source",
+        "if it is a kernel that torch.compile generated: a newer torch, with the triton that belongs to it; in a kernel"
+        " of your own: the types and shapes in that line",
+    ),
+    "collective-tensor": Explained(
+        "{name} of {backend} checks the tensors in its list, and one does not fit the others: {given}",
+        "give all of them one shape and one dtype; for parts of other sizes, pad them, or send and recv them",
+    ),
+    "mps-product-size": Explained(
+        "a matrix product on MPS may not have more than 2**32 elements in its result",
+        "a smaller batch, image or sequence; attention in slices, or scaled_dot_product_attention, which need not make"
+        " the whole matrix",
+    ),
+    "script-argument-missing": Explained(
+        "the compiled {name}() needs {given}, and the call does not pass it",
+        "pass it, or give it a default in Python and script it again",
+    ),
+    "operator-aliases": Explained(
+        (
+            "a custom operator returned its own input, or a view of it. torch must know which results share "
+            "memory, and a custom operator promises that none does"
+        ),
+        "return x.clone(); if the operator shall write to x, name x in mutates_args and return nothing",
+    ),
+    "fake-missing": Explained(
+        (
+            "the custom operator has no rule for the shape of its result: torch.compile, torch.export and "
+            "fake tensors run it without values"
+        ),
+        (
+            "@op.register_fake (torch.library.register_fake) with a function that returns "
+            "torch.empty_like(x), or new_empty of the result's shape"
+        ),
+    ),
+    "operator-annotation": Explained(
+        (
+            "custom_op reads the operator's schema from the annotations, and one of them is missing or no "
+            "type of an operator"
+        ),
+        "annotate each argument and the result: def f(x: Tensor, n: int) -> Tensor; or pass schema=",
+    ),
+    "vmap-of-function": Explained(
+        "{name} is a torch.autograd.Function, and vmap does not know how to run it on a batch",
+        (
+            "generate_vmap_rule = True in the class (only if it is made of torch's operators), or a "
+            "staticmethod vmap(info, in_dims, …)"
+        ),
+    ),
+    "vmap-mask": Explained(
+        (
+            "x[mask] with a boolean mask has another number of elements in each example, and vmap needs the "
+            "same shape for all"
+        ),
+        "torch.where(mask, a, b) instead of x[mask] = a; x * mask for a sum",
+    ),
+    "vmap-dims-structure": Explained(
+        (
+            "{name} has another structure than what it describes: one entry for each argument of the function"
+            " (or each result), in the same tuples and dicts"
+        ),
+        ("one number for all (in_dims=0), or a tuple as long as the arguments, with None for those without a batch"),
+    ),
+    "vmap-dim-range": Explained(
+        "in_dims names dimension {given}, and that argument has only {size}",
+        "count the dimensions from 0; None for an argument that is the same for all",
+    ),
+    "transform-of-value": Explained(
+        "grad, vjp, jacrev and jvp differentiate tensors, and one of the named arguments is {given}",
+        "torch.tensor(value), or leave it out of argnums",
+    ),
+    "grad-of-tuple": Explained(
+        "torch.func.grad needs one number as a tensor, and the function returned {given}",
+        "return only the loss; has_aux=True takes (loss, other results)",
+    ),
+    "dual-of-integers": Explained(
+        "forward-mode gradients are for real and complex numbers, and this tensor is {given}",
+        "x.float() before the transform (jvp, jacfwd, hessian)",
+    ),
+    "higher-order-captured": Explained(
+        (
+            "cond, while_loop, scan and the like trace their functions whole, and something in one of them is"
+            " no operator of torch: print, a call of another library, a change of a Python object, an item()"
+        ),
+        ("leave only operators on tensors in the functions; the lines below the message name what could not be traced"),
+    ),
+    "dynamic-shape-names": Explained(
+        "the keys of dynamic_shapes are names of forward's arguments: {size}, and here they are {given}",
+        "use these names, or a tuple in the order of the arguments",
+    ),
+    "export-of-function": Explained(
+        "torch.export.export takes a module, and it was given {given}",
+        "put the function into the forward of an nn.Module",
+    ),
+    "exported-called": Explained(
+        "an ExportedProgram is a description, not a module",
+        "exported.module()(x)",
+    ),
+    "parametrized-pickled": Explained(
+        (
+            "the module has a parametrization (weight_norm, spectral_norm, orthogonal), whose class is made "
+            "while the program runs: pickle and copy to a process cannot name it"
+        ),
+        ("torch.save(model.state_dict(), file); or torch.nn.utils.parametrize.remove_parametrizations before"),
+    ),
+    "worker-exit-code": Explained(
+        (
+            "a worker ended by itself with exit code {given}: an exception, sys.exit or a failed import in "
+            "it, whose own message is above, or was lost"
+        ),
+        (
+            "num_workers=0 shows the error itself; on Windows and macOS, write if __name__ == '__main__': "
+            "around the training"
+        ),
+    ),
+    "torch-libraries-mixed": Explained(
+        (
+            "torch's own library {name} needs a function of the CUDA libraries that those found do not have: "
+            "an older CUDA is found first, by LD_LIBRARY_PATH, conda or another package"
+        ),
+        (
+            "unset LD_LIBRARY_PATH and try again; then reinstall torch with the nvidia packages that belong "
+            "to it, in a new environment"
+        ),
+    ),
+    "torch-libraries-missing": Explained(
+        (
+            "torch itself needs {name}, and it is not beside torch: the nvidia packages of the wheel are "
+            "missing (installed without dependencies, moved by Bazel or a bundler) or of another CUDA"
+        ),
+        (
+            "reinstall torch with its dependencies (pip install --force-reinstall torch); or set "
+            "LD_LIBRARY_PATH to the folder that has it"
+        ),
+    ),
+    "torch-stack-executable": Explained(
+        ("the system refuses a library that asks for an executable stack, and older wheels of torch have such a one"),
+        "a newer torch; or clear the mark: patchelf --clear-execstack LIBRARY",
+    ),
+    "bare-check": Explained(
+        "torch._check({given}) failed: the condition does not hold; its text has no message of its own",
+        "read the function around that line: it names what it compares",
+    ),
+    "torch-builds-mixed": Explained(
+        (
+            "{name} is a library of torch itself, and asks for a C++ function that torch's other libraries "
+            "lack: files of two releases of torch are mixed (an update over an old one), or LD_LIBRARY_PATH "
+            "names another libtorch"
+        ),
+        (
+            "unset LD_LIBRARY_PATH; pip uninstall torch until it finds none, delete the folder torch that is "
+            "left, and install it again"
+        ),
+    ),
     "library-missing": Explained(
-        "{name} was not found: the extension was built for another CUDA or torch, or torch was not imported before it",
-        "import torch first; reinstall the extension for torch.version.cuda",
+        "{name} was not found where the loader looks: beside torch, among loaded libraries, in LD_LIBRARY_PATH",
+        "",
+        (
+            (
+                "import torch itself raised it",
+                (
+                    "reinstall torch with its dependencies (the nvidia packages), or set LD_LIBRARY_PATH to the folder"
+                    " that has the library"
+                ),
+            ),
+            (
+                "another package raised it: built for another CUDA or torch, or torch was not imported before it",
+                "import torch first; reinstall the package for torch.version.cuda",
+            ),
+        ),
     ),
     "quantized-engine": Explained(
         "no engine for quantized operators is chosen, or this build has none",
@@ -3391,11 +3747,11 @@ ENGLISH: dict[str, Explained] = {
     "child-of-elastic": Explained(
         (
             "the worker with local rank {name} was ended by signal {given}. 9: the system, most often because"
-            " memory ran out; 11: a crash in C++; 6: an abort; 15 and 1: from outside"
+            " memory ran out; 7: /dev/shm is full (SIGBUS); 11: a crash in C++; 6: an abort; 15 and 1: from outside"
         ),
         (
-            "dmesg shows whether memory ran out; a smaller batch, fewer DataLoader workers; ptexplore trace"
-            " --script FILE names the function of a crash"
+            "dmesg shows whether memory ran out; a smaller batch, fewer DataLoader workers; docker run --shm-size=8g"
+            " for /dev/shm; ptexplore trace --script FILE names the function of a crash"
         ),
     ),
     "child-of-elastic-failed": Explained(

@@ -387,6 +387,95 @@ def of_no_attribute(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defin
     return x.nothing_of_that_name()
 
 
+def of_two_results(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    return x, x
+
+
+OUTSIDE = {"bias": 1}
+
+
+def of_global(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    return x + OUTSIDE["bias"]
+
+
+class WithoutAttribute(nn.Module):  # type: ignore[misc, name-defined]
+    def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+        return x + self.nothing
+
+
+class OfPlainList(nn.Module):  # type: ignore[misc, name-defined]
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = [nn.ReLU()]
+
+    def forward(self, x: Any) -> Any:
+        return self.layers[0](x)
+
+
+class WithoutBatches(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+
+def itself(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    return x
+
+
+def custom(function: Callable[[Any], Any]) -> Any:
+    return torch.library.custom_op(f"of_messages::{function.__name__}", mutates_args=())(function)
+
+
+def of_fake(function: Callable[[Any], Any]) -> Any:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return function(ones(2))
+
+
+def plain_copy(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    return x.clone()
+
+
+def uncapturable_cond() -> Any:
+    lines: list[str] = []
+
+    def changing(x: Any) -> Any:
+        lines.append("x")
+        return x.neg() if len(lines) > 1 else x.item()
+
+    return torch.compile(lambda x: torch.cond(x.sum() > 0, changing, lambda x: x.neg(), (x,)), backend="eager")(ones(3))
+
+
+def signed_activations() -> Any:
+    weight = torch.ops.quantized.linear_prepack(torch.quantize_per_tensor(ones(2, 2), 0.1, 0, torch.qint8), None)
+    return torch.ops.quantized.linear(torch.quantize_per_tensor(ones(2, 2), 0.1, 0, torch.qint8), weight, 1.0, 0)
+
+
+def unsigned_weights() -> Any:
+    quantization = torch.ao.quantization
+    model = nn.Sequential(nn.Linear(2, 2)).eval()
+    observer = quantization.default_observer
+    model.qconfig = quantization.QConfig(activation=observer, weight=observer)
+    return quantization.convert(quantization.prepare(model))
+
+
+def exported() -> Any:
+    return torch.export.export(nn.Linear(2, 2), (ones(2, 2),))
+
+
+def by_wrong_name() -> Any:
+    return torch.export.export(nn.Linear(2, 2), (ones(2, 2),), dynamic_shapes={"x": {0: torch.export.Dim("batch")}})
+
+
+def csr(*sizes: int) -> Any:
+    return ones(*sizes).to_sparse_csr()
+
+
 def twice_defined() -> None:
     first, second = (torch.library.Library("twice_defined_here", "FRAGMENT") for _ in range(2))
     first.define("same(Tensor x) -> Tensor")
@@ -808,12 +897,78 @@ RAISED: dict[str, Callable[[], Any]] = {
     "dimensions-at-least": lambda: tensor(1.0).chunk(2),
     "list-index": lambda: first_of([]),
     "file-not-found": lambda: Path("/nowhere/x").read_text(),
+    "operator-argument": lambda: torch.ops.aten.leaky_relu.default(ones(2), ones(2)),
+    "optimizer-parameter": lambda: {}[nn.Parameter(ones(1))],
+    "sparse-contiguous": lambda: torch.cat([csr(3, 3), csr(3, 3)]),
+    "sparse-view": lambda: csr(3, 3) @ ones(2, 3, 3),
+    "coo-expected": lambda: csr(3, 3).coalesce(),
+    "sparse-negative-index": lambda: torch.sparse_coo_tensor(tensor([[-1], [0]]), ones(1)),
+    "csr-result": lambda: ones(3, 3).to_sparse() * csr(3, 3),
+    "csr-of-two": lambda: ones(2, 2, 2).to_sparse(3).to_sparse_csr(),
+    "blocks-divide": lambda: csr(3, 3).to_sparse_bsr((2, 2)),
+    "sparse-to-numpy": lambda: ones(2, 2).to_sparse().numpy(),
+    "sparse-sizes": lambda: torch.sparse.mm(ones(3, 3).to_sparse(), ones(4, 4)),
+    "nested-dimension": lambda: torch.cat([jagged(), jagged()]),
+    "channels-last-rank": lambda: ones(2, 2).to(memory_format=torch.channels_last),
+    "quantized-no-empty": lambda: torch.quantize_per_tensor(ones(2), 0.1, 0, torch.qint8) + 1,
+    "quantized-activation-dtype": signed_activations,
+    "weight-observer-dtype": unsigned_weights,
+    "quantized-engine-name": lambda: assigned(torch.backends.quantized, "engine", "nothing"),
+    "fx-iterated": lambda: torch.fx.symbolic_trace(lambda x: torch.relu(*x)),
+    "fx-as-number": lambda: torch.fx.symbolic_trace(lambda x: range(x.shape[0])),
+    "fx-module-not-inside": lambda: torch.fx.symbolic_trace(OfPlainList()),
+    "script-module-attribute": lambda: torch.jit.script(WithoutAttribute()),
+    "script-type-unknown": lambda: torch.jit.CompilationUnit("def f(x: Nothing):\n  return x\n"),
+    "script-return-type": lambda: torch.jit.script(of_two_results),
+    "script-global": lambda: torch.jit.script(of_global),
+    "script-argument-missing": lambda: call(torch.jit.script(nn.Linear(2, 2))),
+    "operator-aliases": lambda: custom(itself)(ones(2)),
+    "fake-missing": lambda: of_fake(custom(plain_copy)),
+    "operator-annotation": lambda: custom(lambda x: x),
+    "vmap-of-function": lambda: torch.vmap(WithoutBatches.apply)(ones(3)),
+    "vmap-mask": lambda: torch.vmap(lambda x: x[x > 0])(ones(3, 3)),
+    "vmap-dims-structure": lambda: torch.vmap(torch.add, in_dims=(0,))(ones(3), ones(3)),
+    "vmap-dim-range": lambda: torch.vmap(torch.sin, in_dims=3)(ones(3)),
+    "transform-of-value": lambda: torch.func.jacrev(lambda x: x)(3),
+    "grad-of-tuple": lambda: torch.func.grad(lambda x: (x.sum(), 1))(ones(2)),
+    "dual-of-integers": lambda: torch.func.jacfwd(lambda x: x)(tensor([1])),
+    "higher-order-captured": uncapturable_cond,
+    "dynamic-shape-names": by_wrong_name,
+    "export-of-function": lambda: torch.export.export(lambda x: x, (ones(2),)),
+    "exported-called": lambda: exported()(ones(2, 2)),
+    "parametrized-pickled": lambda: torch.save(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)), io.BytesIO()),
 }
 
 
 # The words of messages that need another machine or a long run, as the rows of the tables find them in the source.
 PRINTED = {
     "no-numpy": "RuntimeError: Numpy is not available",
+    "layout-pointwise": "RuntimeError: unsupported tensor layout: Sparse",
+    "nested-operator": 'File "torch/nested/_internal/nested_tensor.py", line 288, in __torch_dispatch__\n'
+    "    raise NotImplementedError(func)\nNotImplementedError: aten.avg_pool2d.default",
+    "nested-arguments": "ValueError: NestedTensor cat_default(tensors: any, dim: any): expected at least 2 arguments"
+    " and at most 2 arguments, but got: 1 arguments",
+    "function-not-static": "TypeError: unbound method backward() must be called with MyReLU instance as first argument",
+    "undefined-tensor": "RuntimeError: strides() called on an undefined Tensor",
+    "triton-compilation": "triton.compiler.errors.CompilationError: at 11:25:\ndef triton_(seed0, in_ptr1):",
+    "collective-tensor": "RuntimeError: ProcessGroupGloo::scatter: invalid tensor size at index 1 (expected (2), got"
+    " (3))",
+    "mps-product-size": "RuntimeError: Tiling of batch matmul for larger than 2**32 entries only available from MacOS15"
+    " onwards",
+    "script-nonexistent": "RuntimeError: Tried to access nonexistent attribute or method 'crow_indices' of type"
+    " 'Tensor'.:",
+    "worker-exit-code": "RuntimeError: DataLoader worker (pid 41) exited unexpectedly with exit code 1. Details are"
+    " lost due to multiprocessing.",
+    "torch-builds-mixed": "ImportError: /x/torch/lib/libtorch_python.so: undefined symbol: _ZN3c105ErrorC1Ev",
+    "torch-libraries-mixed": "ImportError: /x/torch/lib/libtorch_cuda.so: undefined symbol: cudaLaunchKernelExC,"
+    " version libcudart.so.11.0",
+    "torch-libraries-missing": "ValueError: libcublas.so.*[0-9] not found in the system path ['']",
+    "torch-stack-executable": "ImportError: libtorch_cpu.so: cannot enable executable stack as shared object requires:"
+    " Invalid argument",
+    "bare-check": 'File "/x/torch/nested/_internal/ops.py", line 1050, in _torch_check\n    torch._check(n <= most)\n'
+    '  File "/x/torch/__init__.py", line 1652, in _check\n    _check_with(RuntimeError, cond, message)\n'
+    '  File "/x/torch/__init__.py", line 1634, in _check_with\n    raise error_type(message_evaluated)\n'
+    "RuntimeError: Expected cond to be True, but got False.",
     "metadata-of-data": "RuntimeError: set_storage is not allowed on a Tensor created from .data or .detach().",
     "device-not-linked": "RuntimeError: PyTorch is not linked with support for xpu devices",
     "python-library-of-another": "ImportError: /x/libtorch_python.so: undefined symbol: PyThread_tss_alloc",
@@ -1276,6 +1431,8 @@ WITHIN = {
     "cuda-function-missing": {"hip-no-code"},
     "kernel-image-invalid": {"cuda-function-missing"},
     "complex-number-given": {"number-overflows"},
+    "torch-builds-mixed": {"undefined-symbol"},
+    "operator-argument": {"script-class"},
 }
 
 

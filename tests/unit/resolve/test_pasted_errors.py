@@ -148,3 +148,102 @@ def test_what_other_programs_print_behind_a_message_is_left_out() -> None:
         "╭──── Traceback (most recent call last) ────╮",
     ):
         assert main_of(f"{ERROR}\n{other}")[0].message == ERROR.partition(": ")[2]
+
+
+def test_a_line_of_torchscript_is_the_one_with_the_mark() -> None:
+    """The line that the compiler names is not the first one that it prints, and Python was not in it."""
+    torch = pytest.importorskip("torch")
+    source = "def f(x):\n    a = x\n    b = a.nothing()\n    return b\n"
+    with pytest.raises(RuntimeError) as caught:
+        torch.jit.CompilationUnit(source)
+    main, _ = main_of(
+        'Traceback (most recent call last):\n  File "/srv/me.py", line 3, in <module>\n    script(f)\n'
+        f"RuntimeError: {caught.value}"
+    )
+    assert [(frame.text, frame.of_graph) for frame in main.frames] == [("script(f)", False), ("b = a.nothing()", True)]
+    assert main.frames[-1].line == 3
+
+
+def test_a_missing_entry_of_a_checkpoint_is_raised_by_your_line(tmp_path: Path) -> None:
+    """The error of a rank stands in the message of the error that all ranks raise."""
+    torch = pytest.importorskip("torch")
+    checkpoint = import_module("torch.distributed.checkpoint")
+    code = (
+        "import sys, torch\nimport torch.distributed.checkpoint as saved\n"
+        "saved.load({'b': torch.ones(1)}, checkpoint_id=sys.argv[1])\n"
+    )
+    folder = tmp_path / "saved"
+    checkpoint.save({"a": torch.ones(1)}, checkpoint_id=str(folder))
+    script = tmp_path / "train.py"
+    script.write_text(code, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, str(script), str(folder)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    main, led = main_of(run.stderr)
+    assert main.first_line == "RuntimeError: Missing key in checkpoint state_dict: b."
+    assert main.link == "inner"
+    assert (led[0].frames[0].file, led[0].frames[0].line) == (str(script), 3)
+
+
+def test_a_stack_of_the_tracer_begins_with_the_innermost_function() -> None:
+    (error,) = errors_in(
+        lines_of(
+            "Unsupported: ONNX export of operator Unfold, input size not accessible.\n"
+            "    (node defined in d:\\net\\carafe.py(34): forward\n"
+            "C:\\env\\site-packages\\torch\\nn\\modules\\module.py(1488): _slow_forward\n"
+            "d:\\net\\tasks.py(159): _predict_once\n"
+        )
+    )
+    assert [(frame.file[-9:], frame.line) for frame in error.frames][-1] == ("carafe.py", 34)
+    assert all(frame.of_graph for frame in error.frames)
+
+
+def test_a_report_of_comfyui_is_read() -> None:
+    main, _ = main_of(
+        "# ComfyUI Error Report\n- **Node Type:** KSampler\n- **Exception Type:** RuntimeError\n"
+        "- **Exception Message:** Tensor for argument input is on cpu\nbut expected on mps\n\n## Stack Trace\n```\n"
+        '  File "/srv/execution.py", line 323, in execute\n    run(model)\n\n'
+        '  File "/srv/layers.py", line 88, in forward\n    y = self.to_k(x)\n        ^^^^^^^^^^^^\n```\n'
+    )
+    assert main.first_line == "RuntimeError: Tensor for argument input is on cpu"
+    assert main.message.strip().endswith("but expected on mps")
+    assert [(frame.function, frame.text) for frame in main.frames] == [
+        ("execute", "run(model)"), ("forward", "y = self.to_k(x)"),
+    ]  # fmt: skip
+
+
+def test_what_pytest_prints_of_a_workers_error_is_read(tmp_path: Path) -> None:
+    """pytest marks each line of a message; a traceback is in this one. It names no function beside its places."""
+    pytest.importorskip("torch")
+    (tmp_path / "test_words.py").write_text(
+        "import torch\nfrom torch.utils.data import DataLoader\n"
+        "WORDS = [torch.ones(1), torch.ones(2)]\n"
+        "def test_epoch():\n    for batch in DataLoader(WORDS, batch_size=2, num_workers=1):\n        print(batch)\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "test_words.py"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    main, led = main_of(run.stdout)
+    assert main.first_line.startswith("RuntimeError: stack expects each tensor to be equal size")
+    yours = [frame for error in (main, *led) for frame in error.frames if frame.file == "test_words.py"]
+    assert (yours[0].line, yours[0].text) == (5, "for batch in DataLoader(WORDS, batch_size=2, num_workers=1):")
+
+
+def test_a_class_that_several_ranks_write_over_is_read() -> None:
+    line = "terminate called after throwing an instance of 'c10::DistBackendErrorterminate called after throwing an"
+    main, _ = main_of(f"{line} instance of ''\n  what():  [Rank 3] Watchdog caught collective operation timeout")
+    assert main.exception == "c10::DistBackendError"
+
+
+@pytest.mark.parametrize("link", ["https://localhost:8080/#", "vscode-notebook-cell:/x.ipynb#W0sZmlsZQ%3D%3D?line=1"])
+def test_links_of_a_notebook_are_no_part_of_a_traceback(link: str) -> None:
+    main, _ = main_of(
+        f"RuntimeError    Traceback (most recent call last)\n[<ipython-input-8-7e>]({link}) in <cell line: 2>()\n"
+        f"      1 x\n----> [2]({link}) f(y)\n\n"
+        f"[/usr/lib/python3/dist-packages/torch/nn/modules/linear.py]({link}) in forward(self, input)\n"
+        f"    113     def forward(self, input: Tensor) -> Tensor:\n--> 114         return F.linear(input)\n\n{ERROR}"
+    )
+    assert [(frame.file[-9:], frame.line, frame.text) for frame in main.frames] == [
+        ("In[8]", 2, "f(y)"),
+        ("linear.py", 114, "return F.linear(input)"),
+    ]
