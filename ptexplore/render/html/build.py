@@ -188,8 +188,13 @@ def _lookup_apart(workspace: Workspace) -> Lookup:
 
 def _counts(contents: SiteContents, site: Site) -> list[str]:
     saved = sum(map(len, (contents.traces, contents.compiles, contents.lowers, contents.graphs, contents.tensors)))
-    further = ((len(site.operators), "operators"), (saved, "traces"))
-    return [f"{len(site.sources):,} files of source", *(f"{count:,} {kind}" for count, kind in further if count)]
+    further = ((len(site.operators), "operator"), (saved, "trace"))
+    files = f"{_number(len(site.sources), 'file')} of source"
+    return [files, *(_number(count, kind) for count, kind in further if count)]
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _base(contents: SiteContents, site: Site) -> str:

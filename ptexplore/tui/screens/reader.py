@@ -96,6 +96,7 @@ class ReadingScreen(Screen[None]):
         Binding("y", "permalink", show=False),
         Binding("escape", "app.away", "Leave the tour", key_display="esc"),
         Binding("S", "walk", "Open the stop", key_display="S"),
+        Binding("P", "drawings", "Whole picture", key_display="P"),
     ]
 
     def __init__(self, library: Library) -> None:
@@ -196,9 +197,17 @@ class ReadingScreen(Screen[None]):
         """Whether a key has something to do: `S` needs a stop about the line, others need a file."""
         if action == "walk":
             return bool(self.notes.marks) and self.notes.stop is None
+        if action == "drawings":
+            return self._side.display and bool(self.notes.wide_drawings)
         if action in ("find", "notes"):
             return self._shown_file is not None
         return super().check_action(action, parameters)
+
+    def action_drawings(self) -> None:
+        """Show the drawings of the stop or note that are wider than their pane over the whole screen."""
+        from ptexplore.tui.screens.drawings import Drawings
+
+        self.app.push_screen(Drawings(self.notes.wide_drawings))
 
     def _idle(self) -> tuple[str, ...]:
         """Returns the actions that have nothing to do now, or that the reader does not look for.
