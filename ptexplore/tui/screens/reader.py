@@ -496,8 +496,10 @@ class ReadingScreen(Screen[None]):
             stops = "S: the stop of a tour about this line (●) · "
         text = self._status_text or (f"{stops}{file.standing}" if file is not None else self.library.standing)
         position = f"{place.line}:{place.column + 1} of {len(file.raw)}" if file is not None and place else ""
-        room = max(self.size.width - len(position) - 4, 10)
         shown = clean(text)
+        if self._status_text and len(shown) > self.size.width - len(position) - 4:
+            position = ""  # a message counts more
+        room = max(self.size.width - len(position) - 4, 10)
         shown = shown if len(shown) <= room else f"{shown[: room - 1]}…"
         self.query_one("#status", Static).update(Content(f"{shown:<{room}}  {position}"))
 
