@@ -162,8 +162,8 @@ def _strips(lines: Sequence[str], room: int | None) -> list[Text]:
     more = ["".join(pieces) for pieces in rest]
     while more and not more[-1]:
         more.pop()
-    below = Text(f"and on its right, from column {room + 1}:", style="dim", no_wrap=True)
-    return [*first, below, *_strips(more, room)]
+    heading = Text(f"and on its right, from column {room + 1}:", style="dim", no_wrap=True)
+    return [*first, heading, *_strips(more, room)]
 
 
 class _Heading(Heading):
