@@ -76,7 +76,7 @@ def test_the_page_of_a_folder_waits_for_no_index(source: Path, open_one: Open, t
     other = tmp_path / "mine"
     other.mkdir()
     (other / "mine.cpp").write_text("int mine(int a) { return a; }\n", encoding="utf-8")
-    Workspace().fetch(Request(str(other)), Quiet())
+    Workspace().fetch(Request(str(other), project="mine", named=True), Quiet())
     again = open_one()
     assert again.trees_at_hand()[1] == ["mine"]
     assert again.unindexed_page("aten") == page, "a new source has no index yet, and the page needs none"
