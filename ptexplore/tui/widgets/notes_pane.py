@@ -380,13 +380,21 @@ def _head(view: StopView, state: ReadState) -> Content:
         lead = "\n" if _as_written(view) else "  "
         parts += [(f"{lead}{name}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim")]
     else:
-        parts.append((f"  {clean(anchor.anchor.path)}  {clean(anchor.anchor.symbol)}", ""))
+        parts.append((f"  {clean(anchor.anchor.path)}", ""))
     style = "dim" if view.spot is not None else "$text-warning"
-    parts += [(f"\n{clean(fact)}", style) for fact in view.facts if not _as_written(view)]
+    parts += [(f"\n{clean(fact)}", style) for fact in _first_facts(view)]
     parts += [(f"\nmay be {clean(path)}:{line}", "$text-warning") for path, line in anchor.candidates[:8]]
-    if view.url:
-        parts.append((f"\nread it at {clean(view.url)}", "dim"))
     return Content.assemble(*parts)
+
+
+def _first_facts(view: StopView) -> Sequence[str]:
+    """Returns the facts above the text: none about a place as it was written, and one about a place that is not here.
+
+    The others are below the text, which needs the room.
+    """
+    if view.spot is None:
+        return view.facts[:1]
+    return () if _as_written(view) else view.facts
 
 
 def _as_written(view: StopView) -> bool:
@@ -396,6 +404,9 @@ def _as_written(view: StopView) -> bool:
 
 def _foot(view: StopView, state: ReadState) -> Content:
     """Returns facts on an unchanged place, the reading state of the stop, and the keys of a tour."""
-    facts = [f"the source: {MEANING['exact']} as in {view.tour.baseline}", *view.facts] if _as_written(view) else []
+    facts = [f"the source: {MEANING['exact']} as in {view.tour.baseline}"] if _as_written(view) else []
+    facts += view.facts[len(_first_facts(view)) :]
+    if view.url:
+        facts.append(f"read {view.resolved.anchor.symbol or view.resolved.anchor.path} at {view.url}")
     lines = [*map(clean, facts), _HOW_READ if state == "read" else _HOW_TO_READ, TOUR]
     return Content.styled("\n".join(lines), "dim")

@@ -717,3 +717,19 @@ def test_a_picture_wider_than_its_pane_is_shown_over_the_whole_screen(library, t
     walk((80, 24), cut)
     walk((160, 50), cut)
     walk((109, 40), whole)
+
+
+def test_on_a_small_screen_the_text_of_a_stop_has_half_of_it_also_without_a_source(toured: Library) -> None:
+    app = Browser(toured, lambda _: Start("tour", "blending"))
+
+    async def reading() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            for number in range(1, 5):
+                await until(pilot, lambda n=number: f"{n}/4 " in notes(app))
+                head, pane = app.reader.notes._head.region, app.reader.notes.region
+                lines = 4 if number < 3 else 3 if number == 3 else 5  # two are not pinned, one names two places
+                assert head.height <= lines, number
+                assert pane.height - 3 >= 24 // 2
+                await pilot.press("greater_than_sign")
+
+    pictures.played(reading())
