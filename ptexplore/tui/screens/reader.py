@@ -74,7 +74,7 @@ class ReadingScreen(Screen[None]):
     ReadingScreen.-small #files { width: 100%; height: 1fr; border-right: none; }
     ReadingScreen.-small #side { width: 100%; max-width: 100%; height: 45%; border-left: none; border-top: solid $panel;
         layout: horizontal; }
-    ReadingScreen.-small.-touring #side { height: 77%; } /* its text has at least half of a screen of 24 lines */
+    ReadingScreen.-small.-touring #side { height: 80%; } /* its text has at least half of a screen of 24 lines */
     ReadingScreen.-small.-touring NotesPane .head { margin-bottom: 0; }
     ReadingScreen.-small #side:focus-within { border-left: none; border-top: solid $accent; }
     ReadingScreen.-small SymbolPane, ReadingScreen.-small SymbolPane:focus { width: 1fr; height: 1fr;
