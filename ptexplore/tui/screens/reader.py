@@ -192,6 +192,8 @@ class ReadingScreen(Screen[None]):
             self.notes.follow(self.place)
             self._follow_symbol()
             self._status()
+        else:
+            self.notes.empty()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether a key has something to do: `S` needs a stop about the line, others need a file."""
@@ -265,6 +267,8 @@ class ReadingScreen(Screen[None]):
         self.stops.show(tour, number, progress or ReadingProgress())
         self.set_class(tour is not None, "-touring")
         self._arrange()
+        if self.place is None:
+            self._crumb()
 
     def show_source_alone(self) -> bool:
         """Close the panes over the source and give it the focus. Returns False if there was nothing to do."""
@@ -294,7 +298,7 @@ class ReadingScreen(Screen[None]):
         empty = self.place is None
         self.stops.display = self.stops.tour is not None and not small and self._wants_files is None
         files = self._wants_files if self._wants_files is not None else not (small or self.stops.display)
-        self.files.display = files or empty
+        self.files.display = files or (empty and not self.stops.display)
         self.set_class(small and self.files.display, "-choosing")
         beside = not small and self.folder.place is None  # notes are about lines
         self._side.display = self._wants_notes if self._wants_notes is not None else beside
@@ -513,7 +517,8 @@ class ReadingScreen(Screen[None]):
         if self.folder.place is not None:
             return Content.styled(clean(self.folder.title), "bold")
         if file is None or place is None:
-            return Content(EMPTY)
+            tour = self.stops.tour
+            return Content(EMPTY) if tour is None else Content.styled(clean(tour.title), "bold")
         symbol = file.around(place.line)
         around = f"  ›  {symbol.qualified}" if symbol is not None else ""
         path, room = file.path, self.size.width - 2

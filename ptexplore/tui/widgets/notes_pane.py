@@ -123,6 +123,11 @@ class NotesPane(VerticalScroll):
             else:
                 self._draw(marks, in_file, place.tree)
 
+    def empty(self) -> None:
+        """Show no note, because no place is open."""
+        self._unmark()
+        self._replace([], blank=True)
+
     def _unmark(self) -> None:
         """Drop the notes on the cursor's line."""
         if self.marks:

@@ -733,3 +733,23 @@ def test_on_a_small_screen_the_text_of_a_stop_has_half_of_it_also_without_a_sour
                 await pilot.press("greater_than_sign")
 
     pictures.played(reading())
+
+
+def test_leaving_a_tour_at_a_stop_without_a_source_leaves_nothing_of_it(toured: Library) -> None:
+    tour = toured.notes.tours["blending"]
+    (gone,) = (stop.id for stop in tour.stops if stop.title == "Nowhere to be found")
+    app = Browser(toured, lambda _: Start("tour", "blending", stop=gone))
+
+    async def reading() -> None:
+        async with app.run_test(size=(160, 40)) as pilot:
+            await until(pilot, lambda: "3/4 Nowhere to be found" in notes(app))
+            assert screen(app).strip().startswith(tour.title), "no file is open"
+            assert "stop 3 is lost" in screen(app)
+            assert "the file below" not in screen(app)
+            assert not app.reader.files.display
+            await pilot.press("escape", "escape")
+            await until(pilot, lambda: app.touring.walk is None)
+            await until(pilot, lambda: "Nowhere" not in screen(app) and "is lost" not in screen(app))
+            assert app.reader.files.display
+
+    pictures.played(reading())
