@@ -54,7 +54,8 @@ READING = frozenset(
 LONGEST = 2000  # characters of an error's message, and of its reason
 LONGEST_HINT = 8000  # characters of the command to type, which is useless in parts
 # between the lines of a reason: so a quoted text cannot look like a part of the message
-_FURTHER = f"\n{'':7}| "
+_LABEL = 7  # columns
+_FURTHER = f"\n{'':{_LABEL}}| "
 EPILOG = """\
 begin with:  ptexplore trace "torch.add(a, b)"
 
@@ -285,6 +286,7 @@ def report(error: PtexploreError) -> None:
     """
     from ptexplore.safe_text import clean, clean_lines
 
+    columns = _columns_of_stderr()
     with contextlib.suppress(OSError, ValueError):  # stderr is closed
         for label, part, most in (
             ("error:", error.message, LONGEST), ("why:", error.why, LONGEST), ("try:", error.hint, LONGEST_HINT)
@@ -292,8 +294,28 @@ def report(error: PtexploreError) -> None:
             if part:
                 shown = _shortened(part, most)
                 lines = clean_lines(shown).split("\n") if label == "why:" else [clean(shown)]
+                if not (label == "try:" and shown.startswith("ptexplore ")):  # a command is copied as one line
+                    lines = [_wrapped(line, columns) for line in lines]
                 print(f"{label:6} {_FURTHER.join(lines)}", file=sys.stderr)
         sys.stderr.flush()
+
+
+def _columns_of_stderr() -> int:
+    """Returns the width of the terminal that errors go to; 0 if they do not go to a terminal."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+def _wrapped(line: str, columns: int) -> str:
+    """Returns a line of an error wrapped at words for a terminal. Further lines are indented like the first."""
+    import textwrap
+
+    room = columns - _LABEL - 2  # the further lines of a reason have a bar
+    if columns < _LABEL * 4 or len(line) <= room:
+        return line
+    return f"\n{'':{_LABEL}}".join(textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False))
 
 
 def _shortened(text: str, most: int) -> str:

@@ -10,6 +10,8 @@ from ptexplore.cli.completion import complete_kind, complete_name
 from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, linking, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
+USUAL, FEW = 20, 3  # results of each kind: in a pipe; in a terminal, below the best
+
 
 def find(
     query: Annotated[list[str], Argument(metavar="QUERY ...", help="what to search for", autocompletion=complete_name)],
@@ -23,7 +25,14 @@ def find(
     ] = None,
     text: Annotated[bool, Option("--text", help="also lines that contain QUERY literally")] = False,
     declarations: Annotated[bool, Option("--declarations", help="also declarations and constructors")] = False,
-    limit: Annotated[int, Option(min=0, metavar="N", help="at most N results of each kind (default 20; 0: all)")] = 20,
+    limit: Annotated[
+        int | None,
+        Option(
+            min=0,
+            metavar="N",
+            help="at most N results of each kind (default 20; in a terminal 3 besides the best; 0: all)",
+        ),
+    ] = None,
     full: Annotated[bool, Option("--full", help="whole signatures, and every place with its precision")] = False,
     tree: OnlyTree = None,
     as_json: AsJson = False,
@@ -43,7 +52,9 @@ def find(
     if not words:
         raise PtexploreError("nothing to search for", "the query is empty", "ptexplore find add_kernel", USAGE)
     with open_workspace(python, tree) as workspace:
-        view = workspace.find(words, kind=kind, limit=at_most(limit), text=text, declarations=declarations)
+        view = workspace.find(
+            words, kind=kind, limit=at_most(USUAL if limit is None else limit), text=text, declarations=declarations
+        )
         if as_json:
             from ptexplore.view.documents.search import find_document
 
@@ -51,5 +62,7 @@ def find(
         else:
             from ptexplore.render.terminal.search import print_find
 
-            print_find(open_console(), view, linking(workspace.locate), full=full)
+            console = open_console()
+            few = FEW if limit is None and console.is_terminal else None
+            print_find(console, view, linking(workspace.locate), full=full, few=few)
     return 0

@@ -262,17 +262,17 @@ def _print_answers(guide: Guide, tour: Tour, numbers: Sequence[int]) -> None:
 
 def _fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
     """Returns as much source as fits: beside the prose a full screen, below it half a screen."""
-    from ptexplore.render.terminal.tour import is_wide, prose_height, source_height
+    from ptexplore.render.terminal.tour import is_beside, prose_height, source_height
 
     if not console.is_terminal:
         return guide.excerpt(view, ROOM)
     rows = shutil.get_terminal_size().lines
-    room = max(prose_height(console, view), rows - _AROUND) if is_wide(console) else rows // 2
+    room = max(prose_height(console, view), rows - _AROUND) if is_beside(console, view) else rows // 2
     room = max(room, _LEAST)
     lines = room
     for _try in range(3):  # folded lines take more of the screen
         excerpt = guide.excerpt(view, lines)
-        high = source_height(console, excerpt)
+        high = source_height(console, view, excerpt)
         if high <= room or lines == _LEAST:
             break
         lines = max(_LEAST, lines * room // high)

@@ -285,7 +285,7 @@ class Browser(App[None]):
         with contextlib.suppress(PtexploreError):
             sentence = self.library.folder_pages.sentence(event.place.path)
             if sentence is not None:
-                self.reader.tell(f"{event.place.path}: {sentence.text}")
+                self.reader.tell(f"{event.place.path or event.place.tree}: {sentence.text}")
 
     def on_go_home(self, event: GoHome) -> None:
         """Show the home screen."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ptexplore.capture.allowed import AllowedRun
     from ptexplore.lookup.gathering import SearchedNotes
     from ptexplore.lookup.trees import IndexedTree
+    from ptexplore.model.places import TreeInfo
     from ptexplore.model.trace import Session, Trace
     from ptexplore.source.python_docs import DocLine
     from ptexplore.tui.jobs import Job
@@ -56,7 +57,7 @@ class Library:
     @property
     def standing(self) -> str:
         """One line on the trees that are read, and on missing data."""
-        trees = ", ".join(f"{indexed.tree.info.label} ({indexed.tree.info.relation})" for indexed in self.trees)
+        trees = ", ".join(map(_standing, (indexed.tree.info for indexed in self.trees)))
         return "; ".join(filter(None, [*self.advice, self.lacks, trees]))
 
     @property
@@ -223,3 +224,8 @@ class Library:
     @property
     def _python(self) -> list[str]:
         return ["--python", self.workspace.python] if self.workspace.python else []
+
+
+def _standing(tree: TreeInfo) -> str:
+    """Returns the name of a tree, and its relation to the installed torch if it may have other text."""
+    return tree.label if tree.relation in ("runtime", "matches") else f"{tree.label} ({tree.relation})"

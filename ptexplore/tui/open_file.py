@@ -68,11 +68,13 @@ class OpenFile(SourceFile):
 
     @property
     def standing(self) -> str:
-        """A few words on tree, layer, version and precision, and on the relation to the installed torch."""
+        """A few words on the tree, the layer, and the version if the installed torch is another one."""
         info = self.indexed.tree.info
-        text = f"{info.label} · {self.layer or 'unknown layer'} · {self.precision}"
+        text = f"{info.label} · {self.layer or 'unknown layer'}"
         torch = self._library.torch
-        return f"{text}: the installed torch is {torch}" if info.relation == "version-skew" and torch else text
+        if info.relation == "version-skew" and torch:
+            return f"{text} · the installed torch is {torch}"
+        return f"{text} · {self.precision}" if self.precision in ("ambiguous", "unknown", "version-skew") else text
 
     def permalink(self, line: int) -> tuple[str | None, str]:
         """Returns the public address of a line, with a remark; or None and the reason."""

@@ -144,6 +144,9 @@ class Touring:
         """End the tour: the notes follow the cursor again."""
         self.walk = None
         self._reader.wants_notes = self._left[1]
+        stop = self._reader.notes.stop
+        if stop is not None and stop.spot is None:
+            self._reader.warn("")  # it says that the source of this stop is not here
         self._reader.notes.leave()
         self._reader.show_stops(None)
         self._reader.source.unlight()
@@ -194,7 +197,8 @@ class Touring:
             self._reader.go(self._library.at_name(place, name, once=True), lit=lit)
         else:
             self._reader.source.unlight()
-            self._reader.warn(f"stop {view.number} is {view.outcome}: the file below is not its source")
+            more = ": the file below is not its source" if self._reader.place is not None else ""
+            self._reader.warn(f"stop {view.number} is {view.outcome}{more}")
 
     # --- labs ---
 

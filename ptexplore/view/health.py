@@ -41,7 +41,8 @@ class CheckoutHealth:
 class Health:
     """The report. It is `sound` if every registration in generated C++ is confirmed.
 
-    `built_in` is the source tree that torch was built in and runs from, or None.
+    `built_in` is the source tree that torch was built in and runs from, or None. `compared`: whether a checkout could
+    be compared with the registrations in hand-written C++.
     """
 
     runtime: Runtime
@@ -54,6 +55,7 @@ class Health:
     checkouts: tuple[CheckoutHealth, ...]
     advice: tuple[str, ...]
     built_in: str | None = None
+    compared: bool = False
 
     @property
     def in_cpp(self) -> Count:
@@ -94,6 +96,7 @@ def health(
         checkouts=tuple(checkouts),
         advice=tuple(advice),
         built_in=str(folder) if (folder := build_folder_of(runtime.torch_dir)) is not None else None,
+        compared=compared is not None,
     )
 
 

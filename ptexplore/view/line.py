@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ptexplore.model.places import SourceRef
 from ptexplore.view.why_there import why_there
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LineStyle = Literal["place", "reason", "note", "warning", "name", "heading", "text", "strong", "dim"]
 Tone = Literal["", "strong", "dim", "good", "fair", "doubt", "bad", "other", "link"]
@@ -21,6 +24,7 @@ _TONES: dict[str, Tone] = {
     "index 0": "fair", "index 1": "good", "index 2": "other", "index 3": "doubt",
     "observed": "good", "derived": "fair", "predicted": "doubt", "inlined": "other", "cut": "bad",
 }  # fmt: skip
+_CERTAIN = frozenset(("registered", "located"))  # styles of words beside a place that is certain
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,11 @@ def after_name(kind: str, detail: str) -> str:
     if kind == "operator" and "(" in detail:
         detail = detail[detail.find("(") :]
     return f"  {detail}" if detail and not detail.startswith("(") else detail
+
+
+def without_certainty(spans: Sequence[Span]) -> list[Span]:
+    """Returns the spans without the words for places that are certain: a screen says which places are not."""
+    return [span for span in spans if span.style not in _CERTAIN]
 
 
 def place_spans(ref: SourceRef, label: str = "") -> tuple[Span, ...]:

@@ -609,14 +609,14 @@ class Workspace:
         return load_folders(self._note_folders())
 
     def unindexed_page(self, target: str) -> ShippedPage | None:
-        """Returns the shipped page of a folder while no tree has an index; None if there is one, or no such page.
+        """Returns the shipped page of a folder while a tree has no index; None if all have one, or no such page.
 
         Raises the errors of `trees`, and PtexploreError if a folder of notes cannot be read.
         """
         from ptexplore.view.notes.folder import page_of_folder
 
-        trees, _missing = self.trees_at_hand()
-        return page_of_folder(target, self.folder_pages) if not trees else None
+        _trees, missing = self.trees_at_hand()
+        return page_of_folder(target, self.folder_pages) if missing else None
 
     def folder(self, target: str) -> FolderView | None:
         """Returns the page of a folder: one of the short names (aten, c10, csrc, torch), a path, or "." for the root.

@@ -189,10 +189,16 @@ def _lookup_apart(workspace: Workspace) -> Lookup:
 def _counts(contents: SiteContents, site: Site) -> list[str]:
     others = sum(map(len, (contents.compiles, contents.lowers, contents.graphs, contents.tensors)))
     further = (
-        (len(site.operators), "operators"), (len(contents.traces), "traces"),
-        (others, f"{'other ' * bool(contents.traces)}recordings"),
-    )  # fmt: skip
-    return [f"{len(site.sources):,} files of source", *(f"{count:,} {kind}" for count, kind in further if count)]
+        (len(site.operators), "operator"),
+        (len(contents.traces), "trace"),
+        (others, f"{'other ' * bool(contents.traces)}recording"),
+    )
+    files = f"{_number(len(site.sources), 'file')} of source"
+    return [files, *(_number(count, kind) for count, kind in further if count)]
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _base(contents: SiteContents, site: Site) -> str:

@@ -10,7 +10,11 @@ from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.notes.prose import Edge, arrows, edges
 
 _CHAR, _LINE, _WIDE = 7.3, 17, 22  # pixels of a letter and of a line; letters in a line of a box
-_PHONE, _COLUMN, _PAGE = 330, 560, 1100  # pixels for a drawing: on a phone, beside the source, and on a page of its own
+_PHONE, _COLUMN, _PAGE = (
+    330,
+    640,
+    1100,
+)  # pixels for a drawing: on a phone, in a column of text, on a page of its own.
 _MOST = 40  # arrows; a chart with more is shown in words only
 _GAP, _ROOM, _LANE = 26, 34, 18  # pixels between boxes of a row, between rows, between arrows beside the rows
 

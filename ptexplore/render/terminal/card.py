@@ -31,6 +31,7 @@ from ptexplore.view.place_marks import mark_of
 WIDEST = 110  # columns of a table: a wider one is hard to follow from left to right
 _LABEL, _PLACE = 0.3, 0.4  # the widest label and place, as parts of a row
 _GAP = 2
+_STEPS = ("what decomposes it", "everything")  # the labels of the next commands
 
 
 def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> None:
@@ -82,8 +83,8 @@ def _print_tables(console: Console, card: Card, locate: Locate) -> None:
     hidden = ", ".join(left_out(card))
     if hidden:
         folded(console, Text(f"not shown: {hidden}", style="dim"), "", "  ")
-    print_command(console, f"ptexplore op {shlex.quote(operator.name)} --ladder", "what decomposes it  ")
-    print_command(console, f"ptexplore op {shlex.quote(operator.name)} --full", "everything  ")
+    print_command(console, f"ptexplore op {shlex.quote(operator.name)} --ladder", f"{_STEPS[0]}  ")
+    print_command(console, f"ptexplore op {shlex.quote(operator.name)} --full", f"{_STEPS[1]:<{len(_STEPS[0])}}  ")
 
 
 def print_table(console: Console, table: CardTable, width: int, locate: Locate) -> None:

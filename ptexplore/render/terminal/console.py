@@ -253,9 +253,13 @@ def print_marks(console: Console, marks: Sequence[Mark], title: str) -> None:
         line = styled(
             (f"{mark.line}* " if mark.line else "", "cyan"), (mark.title, ""),
             (f"  (changed since {mark.baseline})" if mark.outcome == "changed" else "", "yellow"),
-            (f"  {mark.command}", "cyan"),
         )  # fmt: skip
-        folded(console, line, "  ", "      ")
+        command = styled((mark.command, "cyan"))
+        if line.cell_len + command.cell_len + 4 <= console.width:
+            folded(console, Text.assemble(line, "  ", command), "  ", "      ")
+        else:
+            folded(console, line, "  ", "      ")
+            folded(console, command, "    ", "      ")  # unbroken, so that you can copy it
 
 
 def folded(console: Console, text: Text, first: str = "", further: str = "") -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
+from ptexplore.render.terminal.console import folded, make_console
 from ptexplore.safe_text import clean
 from ptexplore.source.fetch.checkouts import CheckoutChoice, fits, is_in_place, is_there
 from ptexplore.view.checkouts import REASONS, describe
@@ -61,4 +64,4 @@ def print_choice(choice: CheckoutChoice) -> None:
 
 def _print_notes(*notes: str) -> None:
     for note in filter(None, notes):
-        print(clean(f"  note  {note}"))
+        folded(make_console(), Text(f"  note  {clean(note)}"), "", " " * 8)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.render.terminal.console import print_next, styled
+from ptexplore.render.terminal.console import folded, print_next, styled
 from ptexplore.view.words.places import place_sentence
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ ORIGINS = {
     "python": "in Python, compared with the files of the wheel",
     "nofile": "without a file",
 }
+_NOT_COMPARED = "in hand-written C++: not compared, because there is no checkout of this version (ptexplore fetch)"
 
 
 def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None:
@@ -37,11 +38,7 @@ def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None
             if checkout.tree is tree:
                 _checkout(console, checkout)
     console.print(Text.assemble(("registrations ", "bold"), f"of {report.operators:,} operators, confirmed:"))
-    for origin, count in report.registrations.items():
-        style = "green" if count.confirmed == count.total else "yellow"
-        compared = "built" if origin == "generated" and report.built_in is not None else origin
-        console.print(Text.assemble((_figure(count), style), f"  {ORIGINS.get(compared, compared)}"))
-    console.print(Text(f"{_figure(report.in_cpp)}  in C++ together"))
+    _registrations(console, report)
     if unconfirmed:
         for reason, number in report.reasons:
             console.print(styled((f"  {number:>6}  {reason}", "dim")))
@@ -56,6 +53,19 @@ def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None
         console.print(styled((f"! {line}", "yellow")))
     if report.sound:
         print_next(console, 'ptexplore trace "torch.add(a, b)"')
+
+
+def _registrations(console: Console, report: Health) -> None:
+    """Print how many registrations were confirmed, by the kind of file that they are in."""
+    for origin, count in report.registrations.items():
+        if origin == "handwritten" and not report.compared and not count.confirmed:
+            folded(console, Text(f"  {f'{count.total:,}':>18}  {_NOT_COMPARED}"), "", " " * 22)
+            continue
+        style = "green" if count.confirmed == count.total else "yellow"
+        compared = "built" if origin == "generated" and report.built_in is not None else origin
+        console.print(Text.assemble((_figure(count), style), f"  {ORIGINS.get(compared, compared)}"))
+    if report.compared or "handwritten" not in report.registrations:
+        console.print(Text(f"{_figure(report.in_cpp)}  in C++ together"))
 
 
 def _figure(count: Count) -> str:

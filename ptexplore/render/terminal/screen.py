@@ -26,6 +26,9 @@ from ptexplore.view.trace.screen import MADE_INSIDE
 WIDEST = 100  # columns of a row in a pipe, which has no width of its own
 WIDE = 110  # columns; a wider terminal shows places in their own column
 SHORTEST, SHORTEST_OF_NARROW = 14, 12  # columns of a place
+SOURCE = 40  # columns that a line of your source needs at least.
+COUNTS = ("ops", "calls")  # a narrow terminal leaves these columns out first.
+_WORDS = 30  # columns; with fewer, facts are below their row.
 NARROW = 92  # columns; a narrower terminal shows no bars
 WIDE_LEVELS = 5  # levels; if a row is deeper, each level is one column wide, else two
 BAR = 6  # columns
@@ -103,11 +106,15 @@ class _Columns:
         self.width = width
         self.has_shares = any(row.share is not None for row in self.rows)
         self.has_own = any(row.own is not None for row in self.rows)
+        self.headings = list(view.columns)
+        self.left_out: list[str] = []
         self.cells = [
             max([len(heading), *(len(row.cells[n]) for row in self.rows if n < len(row.cells))])
             for n, heading in enumerate(view.columns)
         ]
         self.bar = BAR + 1 if width >= NARROW else 0
+        if view.places_in_names:
+            self._leave_out_counts(width)
         left = (7 + self.bar + OWN * self.has_own if self.has_shares else 2) + sum(size + 2 for size in self.cells)
         self.step = columns_of_a_level(self.rows, width)
         self.shortest = SHORTEST if width >= NARROW else SHORTEST_OF_NARROW
@@ -116,6 +123,15 @@ class _Columns:
         longest = max((cell_len(self._named(row)) for row in self.rows if row.what or row.place), default=0)
         self.name = min(longest, max(24, (width - left) * (40 if self.has_own else 44) // 100))
         self.hanging = left + self.name + 2
+
+    def _leave_out_counts(self, width: int) -> None:
+        """Leave out columns of counts while the lines of your source have too little room."""
+        for heading in COUNTS:
+            if heading in self.headings and width - 2 - sum(size + 2 for size in self.cells) < SOURCE:
+                at = self.headings.index(heading)
+                self.left_out.append(self.headings.pop(at))
+                del self.cells[at]
+                self.rows = [replace(row, cells=(*row.cells[:at], *row.cells[at + 1 :])) for row in self.rows]
 
     def _named(self, row: ScreenRow) -> str:
         return self.guides[id(row)] + self._shown(row)
@@ -129,8 +145,8 @@ class _Columns:
 
     def draw(self) -> None:
         """Draw the headings, then each row on one line, or on as many as it needs."""
-        if self.has_shares or self.view.columns:
-            cells = "".join(f"{name:>{size}}{_GAP}" for name, size in zip(self.view.columns, self.cells, strict=True))
+        if self.has_shares or self.headings:
+            cells = "".join(f"{name:>{size}}{_GAP}" for name, size in zip(self.headings, self.cells, strict=True))
             own = f"{'self':>{OWN}}" if self.has_own else ""
             share = f" {'share':>5}{own} {' ' * self.bar}" if self.has_shares else "  "
             heading = f"{share}{cells}{self.view.name:<{self.name}}"
@@ -141,6 +157,9 @@ class _Columns:
             self._print(Text(heading.rstrip(), style="dim"))
         for row in self.rows:
             self._row(row)
+        if self.left_out:
+            names = " and ".join(reversed(self.left_out))
+            self._print(Text(f"{names}: shown in a wider terminal", style="dim"))
 
     def _row(self, row: ScreenRow) -> None:
         out = Text("  ")
@@ -166,6 +185,9 @@ class _Columns:
         """Draw a row whose name is long: on one line if all of it fits, else the facts, or all but the name, below."""
         if not (row.what or row.place):
             self._print(out)
+        elif row.place is None and self.width - self.hanging < _WORDS:
+            self._print(out)
+            self._under_it(row)
         elif out.cell_len + 2 <= self.width - self._least(row):
             self._rest(row, out.append(_GAP))
         elif row.what and row.place is not None and out.cell_len + 2 + cell_len(_file(row)) <= self.width:
@@ -191,6 +213,10 @@ class _Columns:
         what = Text(clean(row.what))
         if row.known is not None:  # the text begins with the status
             what.stylize("yellow" if row.known != "derived" else "cyan", 0, len(row.known))
+        if row.place is None and room < min(_WORDS, what.cell_len):
+            self._print(out)
+            self._under_it(row)
+            return
         if row.place is None or (row.is_closed and what.cell_len + 2 + cell_len(_file(row)) > room):
             lines = _wrapped(self.console, what, room)
             self._print(out + lines[0] if lines else out)
@@ -204,12 +230,17 @@ class _Columns:
             gap = min(gap, max(2, 42 - what.cell_len)) if self.width > WIDE else gap
             self._print(Text.assemble(out, what, " " * gap, place))
             return
-        is_narrow = self.width < NARROW  # there, a place is cut from the left
-        if what.plain and is_narrow and room - what.cell_len - 2 >= self.shortest:
+        kept = room - what.cell_len - 2
+        # In a narrow terminal a place is cut from the left, while the name of its file can still be known.
+        if what.plain and self.width < NARROW and kept >= max(self.shortest, cell_len(short) * 3 // 4):
             place = self._place(row, cell_len(short))
             place = Text.assemble(("…", "dim"), place[what.cell_len + 3 - room :])
             self._print(Text.assemble(out, what, "  ", place))
             return
+        if room < cell_len(short):  # the blanks before the place are room for it, too
+            out.rstrip()
+            out.append(_GAP if out.plain else "")
+            room = self.width - out.cell_len
         if what.plain and room < cell_len(short):
             if not is_further:
                 self._print(out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -19,7 +20,7 @@ from ptexplore.view.words.headings import heading
 from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
-    from ptexplore.lookup.find import FindView
+    from ptexplore.lookup.find import FindView, HitGroup
     from ptexplore.lookup.trees import Candidate, Spot
     from ptexplore.model.places import SourceRef
     from ptexplore.view.search.show import ShowView
@@ -38,9 +39,11 @@ def where(spot: Spot, locate: LocateIn | None = None) -> Text:
 
 
 def placed(place: Text, tree: str, ref: SourceRef) -> Text:
-    """Returns a place, its tree, and its precision."""
-    lead = styled(("  " if place else "", ""), (tree, "magenta"), (" " if tree else "", ""))
-    return Text.assemble(place, lead, drawn(place_spans(ref)[2 if ref.path is not None else 0 :]))
+    """Returns a place, its tree, and its precision if the place is not certain."""
+    lead = styled(("  " if place else "", ""), (tree, "magenta"))
+    if ref.reason is None and not mark_of(ref):
+        return Text.assemble(place, lead)
+    return Text.assemble(place, lead, " " if tree else "", drawn(place_spans(ref)[2 if ref.path is not None else 0 :]))
 
 
 def located(spot: Spot, locate: LocateIn | None) -> Text:
@@ -51,19 +54,25 @@ def located(spot: Spot, locate: LocateIn | None) -> Text:
 # --- find, and the candidates of show ---
 
 
-def print_find(console: Console, view: FindView, locate: LocateIn, *, full: bool = False) -> None:
+def print_find(
+    console: Console, view: FindView, locate: LocateIn, *, full: bool = False, few: int | None = None
+) -> None:
     """Print the best of all sorts, every group under its name, what is left out, and how it was searched.
 
-    A symbol or an operator is one row. With `full`, its whole signature and all its places are printed.
+    A symbol or an operator is one row. With `full`, its whole signature and all its places are printed. `few`: at most
+    so many results of each group below the best.
     """
-    shown = [*view.best, *(hit for group in view.further for hit in group.hits)]
+    further = [_first(group, few if view.best else None) for group in view.further]
+    shown = [*view.best, *(hit for group in further for hit in group.hits)]
     rows = [hit for hit in shown if not full and hit.kind not in _PRINT]
     names = Counter(hit.name for hit in rows)
     sizes = _sizes(rows, min(console.width, _WIDEST) if console.is_terminal else UNCUT)
 
     def show(hits: Sequence[Candidate]) -> None:
         for hit in hits:
-            if hit.kind in _PRINT:
+            if hit.kind in _NOTES and not full:
+                _brief_note(console, hit)
+            elif hit.kind in _PRINT:
                 _PRINT[hit.kind](console, hit, locate)
             elif full:
                 _symbol(console, hit, locate)
@@ -73,15 +82,14 @@ def print_find(console: Console, view: FindView, locate: LocateIn, *, full: bool
     if view.best:
         console.print(Text("best", style="bold"))
     show(view.best)
-    for number, group in enumerate(view.further):
+    for number, group in enumerate(further):
         if number or view.best:
             console.print()
         console.print(Text(heading(group, further=bool(view.best)), style="bold"))
         show(group.hits)
-        if group.more is None:
-            console.print(Text("  there are more: --limit N shows more", style="dim"))
-        elif group.more:
-            console.print(Text(f"  {group.more} more: --limit 0 shows all", style="dim"))
+        if group.more != 0:
+            more = f"{group.more} more: --limit 0 shows all" if group.more else "there are more: --limit N shows more"
+            console.print(Text(f"  {more}", style="dim"))
     for remark in map(remark_in_words, view.remarks):
         folded(console, styled((remark, "dim")))
     if rows:
@@ -101,6 +109,14 @@ def _sizes(hits: Sequence[Candidate], width: int) -> tuple[int, int, int]:
     place = min(longest, int(width * _PLACE))
     name = max((cell_len(hit.name) for hit in hits), default=0)
     return (width - kind - place - 8 if width < UNCUT else name), kind, place
+
+
+def _first(group: HitGroup, few: int | None) -> HitGroup:
+    """Returns a group with its first results."""
+    if few is None or len(group.hits) <= few:
+        return group
+    more = None if group.more is None else group.more + len(group.hits) - few
+    return replace(group, hits=group.hits[:few], more=more)
 
 
 def best_spot(hit: Candidate) -> Spot:
@@ -196,16 +212,30 @@ def _folder(console: Console, hit: Candidate, locate: LocateIn) -> None:
     folded(console, styled((hit.command, "cyan")), "    ", "      ")
 
 
-def _note(console: Console, hit: Candidate, locate: LocateIn) -> None:
+def _brief_note(console: Console, hit: Candidate) -> None:
+    """Print a stop, a tour or a concept, and the command that opens it; its place is shown there."""
+    title, command = _titled(hit), styled((hit.command, "cyan"))
+    if title.cell_len + command.cell_len + 4 <= console.width:
+        console.print(Text.assemble("  ", title, "  ", command), soft_wrap=True)
+    else:
+        folded(console, title, "  ", "    ")
+        folded(console, command, "    ", "      ")
+
+
+def _titled(hit: Candidate) -> Text:
     kind = "stop" if "#" in hit.name else hit.kind
-    title = styled((hit.name, "bold cyan"), (f"  {hit.detail}", ""), (f"  {kind}", "dim"))
-    command = styled((hit.command, "cyan"))
+    return styled((hit.name, "bold cyan"), (f"  {hit.detail}", ""), (f"  {kind}", "dim"))
+
+
+def _note(console: Console, hit: Candidate, locate: LocateIn) -> None:
+    title, command = _titled(hit), styled((hit.command, "cyan"))
     beside = title.cell_len + command.cell_len + 4 <= console.width
     _with_places(console, Text.assemble(title, "  ", command) if beside else title, [hit.spot], (), locate)
     if not beside:
         folded(console, command, "    ", "      ")  # unbroken, so that you can copy it
 
 
+_NOTES = frozenset(("note", "tour", "concept"))
 _PRINT = {"line": _text_line, "file": _file, "folder": _folder, "note": _note, "tour": _note, "concept": _note}
 
 

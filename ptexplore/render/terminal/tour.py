@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, chop_cells
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown
 from rich.padding import Padding
@@ -23,7 +24,7 @@ from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import TONES
 from ptexplore.view.notes.labs import LAB_TONES, EditedRun, LabResult, lab_code, lab_facts, trace_command
 from ptexplore.view.notes.predictions import Span, Verdict, choice_lines, given_steps, lab_question, verdict
-from ptexplore.view.notes.prose import DRAWING, PICTURE, StopNumber, prose_tokens
+from ptexplore.view.notes.prose import DRAWING, PICTURE, StopNumber, lines_of_drawings, prose_tokens
 
 if TYPE_CHECKING:
     from ptexplore.annotations.concepts import Concept
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.tour import Excerpt, Proof, StopView
 
 WIDE = 120  # columns; from this width on, the source is beside the text
-_LONGEST = 100  # columns of text with nothing beside it
+_LONGEST = 100  # columns of text with nothing beside it.
+_INDENT = 2  # columns before a block of code.
+_BAR = " │ "  # between the text and the source.
+_BESIDE = 60  # columns of source that can be read; with fewer, the source is below the text.
 
 # Only standard colours, as for source: the terminal's own theme defines them.
 THEME = Theme({
@@ -45,31 +49,42 @@ THEME = Theme({
 })  # fmt: skip
 
 
-def is_wide(console: Console) -> bool:
-    """Whether the source is beside the text."""
-    return console.is_terminal and console.width >= WIDE
+def is_beside(console: Console, view: StopView) -> bool:
+    """Whether the source is beside the stop's text."""
+    return _columns_beside(console, view) > 0
+
+
+def _columns_beside(console: Console, view: StopView) -> int:
+    """Returns the columns of the text beside the source, wide enough for its drawings; 0: the source is below it."""
+    if not console.is_terminal or console.width < WIDE:
+        return 0
+    drawn = (line for part in view.stop.parts for line in lines_of_drawings(part.text))
+    widest = max(map(cell_len, drawn), default=0)
+    columns = max(min(76, console.width * 42 // 100), widest + _INDENT)
+    return columns if console.width - columns - len(_BAR) >= _BESIDE else 0
 
 
 def prose_height(console: Console, view: StopView) -> int:
     """Returns the number of lines of the stop's text: as many lines of source fit beside it."""
-    return len(_rendered(console, _text(view)))
+    return len(_rendered(console, _text(view), _columns_beside(console, view)))
 
 
-def source_height(console: Console, excerpt: Excerpt | None) -> int:
+def source_height(console: Console, view: StopView, excerpt: Excerpt | None) -> int:
     """Returns the number of screen lines of the source: long lines are folded."""
-    return len(_source(console, excerpt))
+    return len(_source(console, excerpt, _columns_beside(console, view)))
 
 
 def print_stop(console: Console, view: StopView, excerpt: Excerpt | None) -> None:
     """Print the whole stop, but not the results of its labs: you predict these first."""
-    text = _rendered(console, _text(view))
-    source = _source(console, excerpt)
+    beside = _columns_beside(console, view) if excerpt is not None else 0
+    text = _rendered(console, _text(view), beside)
+    source = _source(console, excerpt, beside)
     _header(console, view)
     if excerpt is not None and excerpt.cut:
         folded(console, Text(excerpt.cut, style="dim"), "  ", "    ")
     console.print()
-    if is_wide(console):
-        _columns(console, text, source)
+    if beside:
+        _print_beside(console, text, source, beside)
     else:
         _rows(console, text)
         if source:
@@ -117,7 +132,7 @@ def print_intro(console: Console, tour: Tour) -> None:
 
 def print_prose(console: Console, text: str) -> None:
     """Print Markdown that has nothing beside it."""
-    _rows(console, _rendered(console, prose(text), min(console.width, _LONGEST)))
+    _rows(console, _rendered(console, prose(text)))
 
 
 # --- prose ---
@@ -127,11 +142,28 @@ class _Code(CodeBlock):
     """A fenced block: its text, indented, and its kind if it is a picture."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        text = str(self.text).rstrip()
+        if self.lexer_name == DRAWING:  # folded, its lines would draw something else
+            yield from _strips(text.split("\n"), console.width if console.is_terminal else None)
+            return
         kind = f"{self.lexer_name}:\n" if self.lexer_name in (PICTURE, "mermaid") else ""
-        drawn = self.lexer_name == DRAWING  # its lines are cut: folded, they would draw something else
-        code = (str(self.text).rstrip(), "cyan")
-        shown = Text.assemble((kind, "dim"), code, overflow="ellipsis" if drawn else "fold", no_wrap=drawn)
-        yield Padding(shown, (0, 0, 0, 2))
+        shown = Text.assemble((kind, "dim"), (text, "cyan"), overflow="fold")
+        yield Padding(shown, (0, 0, 0, _INDENT))
+
+
+def _strips(lines: Sequence[str], room: int | None) -> list[Text]:
+    """Returns a drawing for `room` columns. The columns that do not fit follow below, as a second strip."""
+    widest = max(map(cell_len, lines), default=0)
+    if room is None or widest <= room:
+        indent = " " * (_INDENT if room is None else min(_INDENT, room - widest))
+        return [Text(f"{indent}{line}", style="cyan", no_wrap=True, overflow="ignore") for line in lines]
+    rest = [chop_cells(line, room)[1:] for line in lines]
+    first = [Text(chop_cells(line, room)[0] if line else "", style="cyan", no_wrap=True) for line in lines]
+    more = ["".join(pieces) for pieces in rest]
+    while more and not more[-1]:
+        more.pop()
+    heading = Text(f"and on its right, from column {room + 1}:", style="dim", no_wrap=True)
+    return [*first, heading, *_strips(more, room)]
 
 
 class _Heading(Heading):
@@ -164,16 +196,13 @@ def _text(view: StopView) -> Group:
     return Group(*parts)
 
 
-def _prose_width(console: Console) -> int:
-    """Returns the width of the text: a part of a wide terminal, all of a narrow one."""
-    return min(76, console.width * 42 // 100) if is_wide(console) else min(console.width, _LONGEST)
-
-
-def _rendered(console: Console, text: RenderableType, width: int | None = None) -> list[list[Segment]]:
-    """Returns the lines of a text; all of the same width if the source is beside them."""
+def _rendered(console: Console, text: RenderableType, beside: int = 0) -> list[list[Segment]]:
+    """Returns the lines of a text. If the source is beside it, all have the width `beside`."""
     with console.use_theme(THEME):
-        options = console.options.update(width=width or _prose_width(console), height=None)
-        return console.render_lines(text, options, pad=width is None and is_wide(console))
+        options = console.options.update(width=beside or min(console.width, _LONGEST), height=None)
+        if beside:
+            return console.render_lines(text, options)
+        return list(Segment.split_lines(console.render(text, options)))  # a drawing may be wider than the text
 
 
 # --- labs ---
@@ -305,10 +334,10 @@ def print_model_answer(console: Console, concept: Concept, proofs: Sequence[Proo
 # --- source ---
 
 
-def _source(console: Console, excerpt: Excerpt | None) -> list[Text]:
+def _source(console: Console, excerpt: Excerpt | None, beside: int) -> list[Text]:
     if excerpt is None:
         return []
-    width = console.width - _prose_width(console) - 3 if is_wide(console) else console.width
+    width = console.width - beside - len(_BAR) if beside else console.width
     colour = console.is_terminal and not console.no_color
     digits = len(str(excerpt.first + len(excerpt.lines)))
     out: list[Text] = []
@@ -348,10 +377,10 @@ def _rows(console: Console, lines: Sequence[Sequence[Segment]]) -> None:
         console.print(Segments([*line, Segment.line()]), soft_wrap=True, end="")
 
 
-def _columns(console: Console, text: Sequence[Sequence[Segment]], source: Sequence[Text]) -> None:
+def _print_beside(console: Console, text: Sequence[Sequence[Segment]], source: Sequence[Text], columns: int) -> None:
     """Print the text with the source on its right, and a bar between them."""
-    bar = Segment(" │ ", console.get_style("dim"))
-    empty = [Segment(" " * _prose_width(console))]
+    bar = Segment(_BAR, console.get_style("dim"))
+    empty = [Segment(" " * columns)]
     for left, right in zip_longest(text, source, fillvalue=None):
         segments = [*(left or empty), bar, *(right.render(console, end="") if right else ()), Segment.line()]
         console.print(Segments(segments), soft_wrap=True, end="")

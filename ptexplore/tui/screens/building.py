@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from ptexplore.lookup.trees import IndexedTree
     from ptexplore.tui.library import Library
     from ptexplore.view.notes.folder import ShippedPage
 
-ADDS = "it adds files, names, uses and search; it is built once, in about a minute"
+ADDS = "once, in about a minute; then you have files, names, uses and search"
+READY = "the index is ready. Enter: go on with files, names, uses and search"
 
 
 class Building(Screen[Any]):
@@ -46,7 +48,7 @@ class Building(Screen[Any]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Stop indexing"),
-        Binding("enter", "build", "Index", show=False),
+        Binding("enter", "build", "Go on"),
     ]
 
     def __init__(self, library: Library, missing: Sequence[str], target: str | None = None) -> None:
@@ -55,6 +57,7 @@ class Building(Screen[Any]):
         self._missing = missing
         self._page = _page_of(library, target)
         self._job: Job | None = None
+        self._trees: Sequence[IndexedTree] | None = None  # with their indexes; kept while the reader reads on
 
     def compose(self) -> ComposeResult:
         """The page, and the line of progress below it."""
@@ -80,17 +83,37 @@ class Building(Screen[Any]):
         for stop in self._page.stops:
             await scroll.mount(Static(_drawn(stop.heading, ""), classes="stop"), prose_widget(stop.text))
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether a key has something to do: Enter while nothing is being indexed, Esc until there is an index."""
+        del parameters
+        if action == "build":
+            return self._job is None
+        return self._trees is None if action == "leave" else True
+
     def action_build(self) -> None:
-        """Build the index in another process."""
-        if self._job is None:
-            names = ("the installed torch" if name == "runtime" else name for name in self._missing)
-            self._show(f"indexing {' and '.join(names)}: {ADDS}")
+        """Build the index in another process. If it is built, go on with it."""
+        if self._trees is not None:
+            self.dismiss(self._trees)
+        elif self._job is None:
+            self._show(f"indexing {' and '.join(map(_in_words, self._missing))}, {ADDS}")
+            self.refresh_bindings()
             self._job = Job("indexing", lambda name: self.app.call_from_thread(self._step, name))
             build = partial(self._library.build_indexes, self._job)
-            self.run_worker(partial(hand_over, self.app, build, self.dismiss, self._failed), thread=True)
+            self.run_worker(partial(hand_over, self.app, build, self._built, self._failed), thread=True)
 
     def _step(self, name: str) -> None:
-        self._show(f"indexing: {name} · {ADDS}")
+        tree, colon, step = name.partition(": ")
+        self._show(f"indexing {_in_words(tree)}{colon}{step}" if colon else f"indexing: {name}", ADDS)
+
+    def _built(self, trees: Sequence[IndexedTree]) -> None:
+        """Go on, unless the reader has scrolled: then the page stays until Enter."""
+        self._job = None
+        self._trees = trees
+        if self.query_one(VerticalScroll).scroll_y == 0:
+            self.dismiss(trees)
+        else:
+            self._show(READY)
+            self.refresh_bindings()
 
     def _show(self, *lines: str) -> None:
         if self.is_mounted:  # a step may come when the screen is gone
@@ -98,6 +121,7 @@ class Building(Screen[Any]):
 
     def _failed(self, error: PtexploreError) -> None:
         self._job = None
+        self.refresh_bindings()
         parts = (error.message, error.why, f"try: {error.hint}" if error.hint else "")
         further = "Enter: index again, Esc: " + ("read without the index" if self._library.trees else "leave")
         self._show(*filter(None, parts), further)
@@ -113,6 +137,10 @@ class Building(Screen[Any]):
         """Stop the build when the screen is gone."""
         if self._job is not None:
             self._job.stop()
+
+
+def _in_words(tree: str) -> str:
+    return "the installed torch" if tree == "runtime" else tree
 
 
 def _page_of(library: Library, target: str | None) -> ShippedPage:

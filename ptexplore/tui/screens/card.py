@@ -20,6 +20,7 @@ from ptexplore.tui.messages import GoBack, OpenPlace, message_for
 from ptexplore.tui.places import CARD, Place
 from ptexplore.tui.widgets.colours import content, hung
 from ptexplore.view.card import Card, card_lines
+from ptexplore.view.line import without_certainty
 from ptexplore.view.opening import open_line
 
 if TYPE_CHECKING:
@@ -138,5 +139,5 @@ class CardScreen(Screen[Message | None]):
 
 
 def _prompt(line: Line, room: int) -> Content:
-    text = Content.assemble(" " * line.indent, content(line.spans))
+    text = Content.assemble(" " * line.indent, content(without_certainty(line.spans)))
     return Content.assemble("\n", text) if line.style == "heading" else hung(text, room, line.indent + 2)

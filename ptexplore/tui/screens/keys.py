@@ -44,6 +44,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("S", "open the tour at the stop for this line"),
         ("i", "show or hide the pane beside the source"),
         ("J  K", "scroll that pane from the source"),
+        ("P", "pictures wider than that pane, over the whole screen"),
         (">  <", "in a tour: next stop, previous stop"),
         ("=  c", "in a tour: back to the stop's source; its contents"),
         ("L", "in a tour: predict and run the stop's lab"),

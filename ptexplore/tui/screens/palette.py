@@ -29,6 +29,7 @@ from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import cut_to
 from ptexplore.view.line import Span, after_name
 from ptexplore.view.opening import open_hit
+from ptexplore.view.place_marks import mark_of
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.headings import heading
 from ptexplore.view.words.remarks import remark_in_words
@@ -330,7 +331,7 @@ def _place(hit: Candidate, room: int) -> Content:
     also = ", ".join(dict.fromkeys(spot.tree.label for spot in hit.also))
     spans = [
         Span(where, "place"),
-        Span(f"  {hit.spot.tree.label} {ref.precision}"),
+        Span(f"  {hit.spot.tree.label}{f' {ref.precision}' if mark_of(ref) else ''}"),
         Span(f"; also in {also}" if also else "", "reason"),
     ]
     # The precision and the line number stay; the front of a long path is cut.

@@ -74,7 +74,7 @@ class ReadingScreen(Screen[None]):
     ReadingScreen.-small #files { width: 100%; height: 1fr; border-right: none; }
     ReadingScreen.-small #side { width: 100%; max-width: 100%; height: 45%; border-left: none; border-top: solid $panel;
         layout: horizontal; }
-    ReadingScreen.-small.-touring #side { height: 72%; } /* its text has at least half of a screen of 24 lines */
+    ReadingScreen.-small.-touring #side { height: 80%; } /* its text has at least half of a screen of 24 lines */
     ReadingScreen.-small.-touring NotesPane .head { margin-bottom: 0; }
     ReadingScreen.-small #side:focus-within { border-left: none; border-top: solid $accent; }
     ReadingScreen.-small SymbolPane, ReadingScreen.-small SymbolPane:focus { width: 1fr; height: 1fr;
@@ -96,6 +96,7 @@ class ReadingScreen(Screen[None]):
         Binding("y", "permalink", show=False),
         Binding("escape", "app.away", "Leave the tour", key_display="esc"),
         Binding("S", "walk", "Open the stop", key_display="S"),
+        Binding("P", "drawings", "Whole picture", key_display="P"),
     ]
 
     def __init__(self, library: Library) -> None:
@@ -191,14 +192,24 @@ class ReadingScreen(Screen[None]):
             self.notes.follow(self.place)
             self._follow_symbol()
             self._status()
+        else:
+            self.notes.empty()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether a key has something to do: `S` needs a stop about the line, others need a file."""
         if action == "walk":
             return bool(self.notes.marks) and self.notes.stop is None
+        if action == "drawings":
+            return self._side.display and bool(self.notes.wide_drawings)
         if action in ("find", "notes"):
             return self._shown_file is not None
         return super().check_action(action, parameters)
+
+    def action_drawings(self) -> None:
+        """Show the drawings of the stop or note that are wider than their pane over the whole screen."""
+        from ptexplore.tui.screens.drawings import Drawings
+
+        self.app.push_screen(Drawings(self.notes.wide_drawings))
 
     def _idle(self) -> tuple[str, ...]:
         """Returns the actions that have nothing to do now, or that the reader does not look for.
@@ -256,6 +267,8 @@ class ReadingScreen(Screen[None]):
         self.stops.show(tour, number, progress or ReadingProgress())
         self.set_class(tour is not None, "-touring")
         self._arrange()
+        if self.place is None:
+            self._crumb()
 
     def show_source_alone(self) -> bool:
         """Close the panes over the source and give it the focus. Returns False if there was nothing to do."""
@@ -285,7 +298,7 @@ class ReadingScreen(Screen[None]):
         empty = self.place is None
         self.stops.display = self.stops.tour is not None and not small and self._wants_files is None
         files = self._wants_files if self._wants_files is not None else not (small or self.stops.display)
-        self.files.display = files or empty
+        self.files.display = files or (empty and not self.stops.display)
         self.set_class(small and self.files.display, "-choosing")
         beside = not small and self.folder.place is None  # notes are about lines
         self._side.display = self._wants_notes if self._wants_notes is not None else beside
@@ -487,8 +500,10 @@ class ReadingScreen(Screen[None]):
             stops = "S: the stop of a tour about this line (●) · "
         text = self._status_text or (f"{stops}{file.standing}" if file is not None else self.library.standing)
         position = f"{place.line}:{place.column + 1} of {len(file.raw)}" if file is not None and place else ""
-        room = max(self.size.width - len(position) - 4, 10)
         shown = clean(text)
+        if self._status_text and len(shown) > self.size.width - len(position) - 4:
+            position = ""  # a message counts more
+        room = max(self.size.width - len(position) - 4, 10)
         shown = shown if len(shown) <= room else f"{shown[: room - 1]}…"
         self.query_one("#status", Static).update(Content(f"{shown:<{room}}  {position}"))
 
@@ -502,7 +517,8 @@ class ReadingScreen(Screen[None]):
         if self.folder.place is not None:
             return Content.styled(clean(self.folder.title), "bold")
         if file is None or place is None:
-            return Content(EMPTY)
+            tour = self.stops.tour
+            return Content(EMPTY) if tour is None else Content.styled(clean(tour.title), "bold")
         symbol = file.around(place.line)
         around = f"  ›  {symbol.qualified}" if symbol is not None else ""
         path, room = file.path, self.size.width - 2

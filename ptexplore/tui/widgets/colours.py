@@ -47,10 +47,10 @@ _SHORTEST = 16  # columns of a place that are kept at least
 
 
 def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
-    """Cut spans to the room: first reasons, then fronts of paths (their ends say most), notes, and the last spans."""
+    """Cut spans to the room: first reasons, then fronts of paths (their ends say most), notes, names, last spans."""
     spans = [replace(span, text=clean(span.text)) for span in spans]
     over = sum(len(span.text) for span in spans) - room
-    for style, least in (("reason", 0), ("place", _SHORTEST), ("note", 0)):
+    for style, least in (("reason", 0), ("place", _SHORTEST), ("note", 0), ("title", _SHORTEST)):
         for number, span in reversed(list(enumerate(spans))):
             keep = max(len(span.text) - over - 1, least)
             if over > 0 and span.style == style and keep < len(span.text) - 1:

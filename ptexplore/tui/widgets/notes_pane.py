@@ -7,6 +7,8 @@ from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -43,6 +45,7 @@ OF_A_FOLDER = "Enter opens the line at the cursor, h the outer folder. a lists e
 READING = "the notes are being read …"
 READ_SIGNS: dict[ReadState, str] = {"read": "✓", "visited": "·", "new": " "}
 _PAUSE = 0.15  # seconds between two notes that are drawn
+WIDER = "wider than this pane: P shows all of it"
 TOUR = "> next  < previous  = source  c contents  J K scroll  Esc leaves the tour"
 
 
@@ -58,8 +61,9 @@ class NotesPane(VerticalScroll):
     NotesPane Markdown { padding: 0; background: transparent; }
     NotesPane MarkdownFence { margin: 0 0 1 0; overflow: hidden hidden; }
     NotesPane MarkdownFence > Label { width: 1fr; padding: 0 0 0 2; text-wrap: wrap; text-overflow: fold; }
-    NotesPane MarkdownFence.-drawn { overflow-x: auto; scrollbar-size-horizontal: 1; }
-    NotesPane MarkdownFence.-drawn > Label { width: auto; text-wrap: nowrap; }
+    NotesPane MarkdownFence.-drawn > Label { text-wrap: nowrap; text-overflow: ellipsis; }
+    NotesPane MarkdownFence.-drawn.-tight > Label { padding: 0; }
+    NotesPane MarkdownFence.-wider > .wider { display: block; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -119,6 +123,11 @@ class NotesPane(VerticalScroll):
             else:
                 self._draw(marks, in_file, place.tree)
 
+    def empty(self) -> None:
+        """Show no note, because no place is open."""
+        self._unmark()
+        self._replace([], blank=True)
+
     def _unmark(self) -> None:
         """Drop the notes on the cursor's line."""
         if self.marks:
@@ -155,6 +164,11 @@ class NotesPane(VerticalScroll):
         says = Content.assemble(("S: ", "dim"), (f"walk {clean(mark.tour)} from here", "$text-accent"))
         walk = Links(Leads(says, open_stop(mark.stop)))
         return [Static(head), walk, Static(), *parts]
+
+    @property
+    def wide_drawings(self) -> list[str]:
+        """The drawings that have more columns than the pane."""
+        return [fence.code for fence in self.query(_Fence) if fence.has_class("-wider")]
 
     # --- a stop of a tour ---
 
@@ -318,10 +332,29 @@ def _marked(text: str, spans: Sequence[Span]) -> Content:
 
 
 class _Fence(MarkdownFence):
-    """A block of code. A drawing is not folded, because folded it would draw something else: it scrolls sideways."""
+    """A block of code. A drawing is cut, because folded it would draw something else: a key shows all of it."""
+
+    DEFAULT_CSS = """
+    _Fence > .wider { display: none; color: $text-muted; }
+    _Fence.-drawn > Label { text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """The block, and a line for a drawing that is wider than the pane."""
+        yield from super().compose()
+        yield Static(WIDER, classes="wider")
 
     def on_mount(self) -> None:
         self.set_class(self.lexer == DRAWING, "-drawn")
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Say whether a drawing has more columns than the pane. One that just fits loses its indent."""
+        wide = max(map(cell_len, self.code.rstrip().split("\n")), default=0)
+        wider = self.lexer == DRAWING and wide > event.size.width
+        self.set_class(wide + 2 > event.size.width, "-tight")
+        if wider != self.has_class("-wider"):
+            self.set_class(wider, "-wider")
+            self.app.refresh_bindings()
 
 
 class _Markdown(Markdown):
@@ -349,15 +382,24 @@ def _head(view: StopView, state: ReadState) -> Content:
         parts += [("\n", ""), (view.outcome, f"bold {STYLES[TONES[anchor.outcome]]}")]
     if view.spot is not None:
         name = clean(anchor.path).rpartition("/")[2]  # the line above the source has the folder
-        parts += [(f"\n{name}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim")]
+        lead = "\n" if _as_written(view) else "  "
+        parts += [(f"{lead}{name}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim")]
     else:
-        parts.append((f"  {clean(anchor.anchor.path)}  {clean(anchor.anchor.symbol)}", ""))
+        parts.append((f"  {clean(anchor.anchor.path)}", ""))
     style = "dim" if view.spot is not None else "$text-warning"
-    parts += [(f"\n{clean(fact)}", style) for fact in view.facts if not _as_written(view)]
+    parts += [(f"\n{clean(fact)}", style) for fact in _first_facts(view)]
     parts += [(f"\nmay be {clean(path)}:{line}", "$text-warning") for path, line in anchor.candidates[:8]]
-    if view.url:
-        parts.append((f"\nread it at {clean(view.url)}", "dim"))
     return Content.assemble(*parts)
+
+
+def _first_facts(view: StopView) -> Sequence[str]:
+    """Returns the facts above the text: none about a place as it was written, and one about a place that is not here.
+
+    The others are below the text, which needs the room.
+    """
+    if view.spot is None:
+        return view.facts[:1]
+    return () if _as_written(view) else view.facts
 
 
 def _as_written(view: StopView) -> bool:
@@ -367,6 +409,9 @@ def _as_written(view: StopView) -> bool:
 
 def _foot(view: StopView, state: ReadState) -> Content:
     """Returns facts on an unchanged place, the reading state of the stop, and the keys of a tour."""
-    facts = [f"the source: {MEANING['exact']} as in {view.tour.baseline}", *view.facts] if _as_written(view) else []
+    facts = [f"the source: {MEANING['exact']} as in {view.tour.baseline}"] if _as_written(view) else []
+    facts += view.facts[len(_first_facts(view)) :]
+    if view.url:
+        facts.append(f"read {view.resolved.anchor.symbol or view.resolved.anchor.path} at {view.url}")
     lines = [*map(clean, facts), _HOW_READ if state == "read" else _HOW_TO_READ, TOUR]
     return Content.styled("\n".join(lines), "dim")

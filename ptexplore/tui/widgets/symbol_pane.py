@@ -14,6 +14,7 @@ from ptexplore.tui.asking import Leads, Links
 from ptexplore.tui.facts import Answer, FactsReader, Pointed
 from ptexplore.tui.messages import Filled, OpenHop, OpenUses, message_for, open_stop
 from ptexplore.tui.widgets.colours import content, hung
+from ptexplore.view.line import without_certainty
 from ptexplore.view.opening import Opening, open_line
 from ptexplore.view.search.symbol_lines import (
     callee_lines,
@@ -221,7 +222,7 @@ class SymbolPane(Links):
 
     def _line(self, line: Line, message: Message | None = None) -> Leads:
         leads = message or (message_for(open_line(line, self._library.trees)) if line.leads else None)
-        text = Content.assemble(" " * line.indent, content(line.spans))
+        text = Content.assemble(" " * line.indent, content(without_certainty(line.spans)))
         if line.style == "name":
             text = text.stylize("bold $text-accent")
         elif message is not None:

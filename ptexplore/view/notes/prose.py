@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 PICTURE = "picture"  # the language of a flowchart in words
-DRAWING = "drawing"  # of a block whose lines must not be folded
+DRAWING = "drawing"  # of a block whose lines must not be folded, because characters draw something.
+_DRAWN = "text"  # how a tour writes such a block.
 StopNumber = Callable[[str], "int | None"]  # takes the id of a stop of this tour, returns its number
 
 
@@ -34,9 +35,17 @@ def prose_tokens(text: str, number: StopNumber = lambda _name: None) -> list[Tok
             storage = drawing(token.content)
             if storage is not None:
                 token.info, token.content = DRAWING, "\n".join(lines_of(storage))
+        if token.type == "fence" and token.info.strip() == _DRAWN:
+            token.info = DRAWING
         if token.children:
             token.children = _inline(token.children, number)
     return tokens
+
+
+def lines_of_drawings(text: str) -> list[str]:
+    """Returns the lines of all blocks of a text that must not be folded."""
+    drawings = [token.content for token in prose_tokens(text) if token.type == "fence" and token.info == DRAWING]
+    return [line.rstrip() for drawn in drawings for line in drawn.split("\n")]
 
 
 def plain_text(text: str) -> str:

@@ -176,24 +176,29 @@ class Guide:
         return tried[0]  # there is always a tree
 
     def _facts(self, tour: Tour, resolved: ResolvedAnchor, indexed: IndexedTree) -> list[str]:
+        """Returns remarks about a place. The release on which the stop was written is named once."""
         facts = []
         info = indexed.tree.info
         was = resolved.was
+        before = _place_before(resolved)
+        compared = resolved.outcome in ("moved", "changed") and was is not None
         if resolved.outcome == "changed" and was is not None:
-            facts.append(f"the text differs from {was.baseline}, on which this stop was written")
-        elif resolved.outcome != "exact" and (resolved.placed or not resolved.why):
-            facts.append(MEANING[resolved.outcome])
-        line = (was.at or was.line) if was is not None else 0
-        if was is not None and resolved.placed and (was.path, line) != (resolved.path, resolved.line):
-            before = f"{was.path}:{line}" if was.path != resolved.path else f"line {line}"
-            facts.append(f"was {before} in {was.baseline}")
+            at = f" ({before} there)" if before else ""
+            facts.append(f"the text differs from {was.baseline}{at}, on which this stop was written")
+        elif resolved.outcome == "moved" and was is not None and before:
+            facts.append(f"{MEANING[resolved.outcome]}: {before} in {was.baseline}")
+        else:
+            if resolved.outcome != "exact" and (resolved.placed or not resolved.why):
+                facts.append(MEANING[resolved.outcome])
+            if was is not None and before:
+                facts.append(f"was {before} in {was.baseline}")
         if resolved.why:
             facts.append(resolved.why)
         if resolved.outcome == "absent":
             facts.append("ptexplore fetch downloads the hand-written C++")
         if info.relation == "version-skew" and self.torch is not None:
             facts.append(f"the installed torch is {self.torch}, and its text may differ")
-        elif not is_baseline(info, tour.baseline):
+        elif not is_baseline(info, tour.baseline) and resolved.placed and not compared:
             facts.append(f"written on {tour.baseline}; this is {info.label}")
         if resolved.placed and changed(indexed, resolved.path):
             facts.append("this file changed after it was indexed, so lines may be wrong: ptexplore index")
@@ -226,6 +231,17 @@ class Guide:
             before=before,
             after=after,
         )
+
+
+def _place_before(resolved: ResolvedAnchor) -> str:
+    """Returns the place of an anchor in the release it was written on, or "" if it is the same, or not known."""
+    was = resolved.was
+    if was is None or not resolved.placed:
+        return ""
+    line = was.at or was.line
+    if was.path != resolved.path:
+        return f"{was.path}:{line}"
+    return f"line {line}" if line != resolved.line else ""
 
 
 def _window(lines: Sequence[str], resolved: ResolvedAnchor, room: int) -> tuple[int, int]:

@@ -56,6 +56,8 @@ def _of_path(page: TraceView) -> Iterator[tuple[str, str]]:
     if "time" in page.columns:
         yield SIGNS["time"]
     yield SIGNS["operator-calls"]
+    if any(SIGNS["warm"][0] in fact for fact in page.facts):
+        yield SIGNS["warm"]
     if any(row.times > 1 for row in page.table):
         yield SIGNS["times"]
     if "instr" in page.columns:

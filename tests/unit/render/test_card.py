@@ -88,4 +88,4 @@ def test_what_is_hidden_is_counted() -> None:
     lines = drawn(card(not_built=(("MPS", "mul_mps"), ("XPU", "mul_mps"))), 110)
     assert "not shown: kernels of 1 more groups of keys, 1 keys that fall through" in lines
     assert "in YAML, not in this build: MPS, XPU" in lines
-    assert lines[-1] == "everything  ptexplore op aten::mul.Tensor --full"
+    assert lines[-1] == "everything          ptexplore op aten::mul.Tensor --full"

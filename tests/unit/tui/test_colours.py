@@ -41,3 +41,18 @@ def test_a_line_goes_on_behind_a_part_of_a_name_and_set_in(text, room, lines):
     hanging = hung(Content(text), room, 2)
     assert hanging.plain.split("\n") == lines
     assert hung(Content(text), 0, 2).plain == text, "where the room is not known yet"
+
+
+def test_the_line_of_a_place_stays_when_a_name_is_too_long_for_its_row() -> None:
+    spans = [
+        Span("  39%   3% self ", "count"),
+        Span("AutogradCPU  VariableType::add_Tensor", "title"),
+        Span("  records nothing: no input requires grad", "note"),
+        Span("  "),
+        Span("torch/csrc/autograd/generated/VariableType_2.cpp:3359", "place"),
+    ]
+    for room in range(54, 160):
+        shown = "".join(span.text for span in cut_to(spans, room))
+        assert len(shown) <= room
+        assert shown.startswith("  39%   3% self AutogradCPU")
+        assert shown.endswith(".cpp:3359"), (room, shown)

@@ -42,7 +42,7 @@ from ptexplore.workspace.typed import typed
 from tests import pictures
 from tests.harness import REPOSITORY
 from tests.unit.test_safe_text import NASTY, of_program, spoilt, unsafe
-from tests.unit.tui.conftest import KERNEL
+from tests.unit.tui.conftest import KERNEL, NOTE
 from tests.unit.tui.test_reading import MIX, screen, until
 
 
@@ -644,5 +644,112 @@ def test_indexing_that_failed_says_why_and_can_be_tried_again(library: Library) 
             await until(pilot, lambda: "try: make room" in screen(app) and "Enter: index again" in screen(app))
             await pilot.press("enter")
             await until(pilot, lambda: app.screen is app.reader)
+
+    pictures.played(reading())
+
+
+def test_a_page_that_was_scrolled_stays_when_the_index_is_ready(toured: Library) -> None:
+    trees, built = toured.trees, Event()
+    empty = replace(toured, trees=[])
+
+    def build(_job: Job) -> Sequence[IndexedTree]:
+        assert built.wait(60)
+        return trees
+
+    empty.build_indexes = build
+    app = Browser(empty, lambda _: Start(), ("runtime",), "blending")
+
+    async def reading() -> None:
+        async with app.run_test(size=(80, 12)) as pilot:
+            await until(pilot, lambda: "How things are blended" in screen(app))
+            assert "indexing the installed torch" in screen(app)
+            await until(pilot, lambda: app.screen.query_one("VerticalScroll").max_scroll_y > 0)
+            await pilot.press("pagedown")
+            await until(pilot, lambda: app.screen.query_one("VerticalScroll").scroll_y > 0)
+            before = app.screen.query_one("VerticalScroll").scroll_y
+            built.set()
+            await until(pilot, lambda: "the index is ready. Enter: go on" in screen(app))
+            await pilot.press("escape")
+            assert app.screen.query_one("VerticalScroll").scroll_y == before, "Esc loses no place"
+            await pilot.press("enter")
+            await until(pilot, lambda: app.screen is app.reader)
+            assert app.library.trees == trees
+
+    pictures.played(reading())
+
+
+def test_a_picture_wider_than_its_pane_is_shown_over_the_whole_screen(library, tmp_path, data):
+    wide = " ".join(f"column{n:02}" for n in range(11))  # 98 columns
+    folder = tmp_path / "pictured"
+    folder.mkdir()
+    (folder / "blending.md").write_text(f"{NOTE}\n```text\n┌──┐\n{wide}\n```\n", encoding="utf-8")
+    pictured = with_notes(library, folder)
+
+    def walk(size: tuple[int, int], reading) -> None:
+        app = Browser(pictured, lambda _: Start("tour", "blending"))
+
+        async def main() -> None:
+            async with app.run_test(size=size) as pilot:
+                await until(pilot, lambda: "┌──┐" in screen(app))
+                await reading(app, pilot)
+
+        pictures.played(main())
+
+    async def cut(app, pilot) -> None:
+        await until(pilot, lambda: "wider than this pane: P shows all of it" in screen(app))
+        assert "column10" not in screen(app)
+        await pilot.press("P")
+        await until(pilot, lambda: "back to the stop" in screen(app))
+        if app.size.width < 98:
+            await pilot.press(*"lllll")
+        await until(pilot, lambda: "column10" in screen(app))
+        stop = app.touring.walk.number
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.reader)
+        assert app.touring.walk.number == stop, "Esc closed the picture alone"
+
+    async def whole(app, pilot) -> None:
+        await until(pilot, lambda: wide in screen(app))
+        await until(pilot, lambda: "P shows all of it" not in screen(app))
+        await pilot.press("P")
+        assert app.screen is app.reader
+
+    walk((80, 24), cut)
+    walk((160, 50), cut)
+    walk((109, 40), whole)
+
+
+def test_on_a_small_screen_the_text_of_a_stop_has_half_of_it_also_without_a_source(toured: Library) -> None:
+    app = Browser(toured, lambda _: Start("tour", "blending"))
+
+    async def reading() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            for number in range(1, 5):
+                await until(pilot, lambda n=number: f"{n}/4 " in notes(app))
+                await until(pilot, lambda: app.reader.notes.region.height >= 3 + 24 // 2)
+                head = app.reader.notes._head.region
+                lines = (4, 4, 3, 6)[number - 1]  # two are not pinned, and the last one names two places
+                assert head.height <= lines, number
+                await pilot.press("greater_than_sign")
+
+    pictures.played(reading())
+
+
+def test_leaving_a_tour_at_a_stop_without_a_source_leaves_nothing_of_it(toured: Library) -> None:
+    tour = toured.notes.tours["blending"]
+    (gone,) = (stop.id for stop in tour.stops if stop.title == "Nowhere to be found")
+    app = Browser(toured, lambda _: Start("tour", "blending", stop=gone))
+
+    async def reading() -> None:
+        async with app.run_test(size=(160, 40)) as pilot:
+            await until(pilot, lambda: "3/4 Nowhere to be found" in notes(app))
+            assert screen(app).strip().startswith(tour.title), "no file is open"
+            assert "stop 3 is lost" in screen(app)
+            assert "the file below" not in screen(app)
+            assert not app.reader.files.display
+            await pilot.press("escape", "escape")
+            await until(pilot, lambda: app.touring.walk is None)
+            await until(pilot, lambda: "Nowhere" not in screen(app) and "is lost" not in screen(app))
+            assert app.reader.files.display
 
     pictures.played(reading())

@@ -9,6 +9,7 @@ import pytest
 
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.load import NoteLibrary, load
+from ptexplore.annotations.lock import LockEntry
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.model.places import Checkout
@@ -130,3 +131,23 @@ def test_without_any_index_a_stop_has_its_text_and_no_place(guide: Guide) -> Non
     assert (view.stop, view.outcome, view.spot) == (tour.stops[0], "not indexed yet", None)
     assert nowhere.excerpt(view, 20) is None
     assert nowhere.without_source(tour) == 0, "nobody knows yet"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "fact"),
+    [
+        ("changed", "the text differs from v2.99.0 (line 3 there), on which this stop was written"),
+        ("moved", "same text at another place: line 3 in v2.99.0"),
+    ],
+)
+def test_a_place_that_differs_names_the_release_of_its_tour_once(guide: Guide, outcome: str, fact: str) -> None:
+    tour = guide.library.tours["n"]
+    (tree,) = guide.trees
+    runs = replace(tree.tree, info=replace(tree.tree.info, relation="runtime", version="3.1"))
+    installed = Guide(guide.library, [Tree(runs, tree.store, None)], "3.1")
+    _indexed, resolved = installed._resolve(tour, tour.stops[0])
+    was = LockEntry("n#whole", "0", "v2.99.0", resolved.path, "at::long_one", "function", 3, 9, "0")
+    facts = installed._facts(tour, replace(resolved, outcome=outcome, was=was), _indexed)
+    assert facts == [fact]
+    exact = installed._facts(tour, replace(resolved, outcome="exact", was=replace(was, line=resolved.line)), _indexed)
+    assert exact == ["written on v2.99.0; this is mini 3.1"]

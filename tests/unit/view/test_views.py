@@ -17,6 +17,7 @@ from rich.console import Console
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import details, reasons
+from ptexplore.model import details as says
 from ptexplore.model.observed import SavedObservation
 from ptexplore.model.place_reasons import FunctionUnseen, OutsideTorch
 from ptexplore.model.places import SourceRef, TreeInfo
@@ -53,7 +54,7 @@ from ptexplore.view.trace import native
 from ptexplore.view.trace.columns import OF_COST
 from ptexplore.view.trace.costs import costs_of
 from ptexplore.view.trace.legend import whole_legend
-from ptexplore.view.trace.page import Options, ScreenRow, TraceView, percent
+from ptexplore.view.trace.page import Options, ScreenRow, TraceView, in_words, percent
 from ptexplore.view.trace.path import MOST, _Steps, keys_of
 from ptexplore.view.trace.rows import title
 from ptexplore.view.trace.screen import everything
@@ -1127,3 +1128,49 @@ def test_compiling_is_one_row_and_the_compiled_call_follows() -> None:
     assert {row.title for row in opened.rows[0].children} >= {"_compile"} or "_compile" in str(opened.rows)
     parts = view(trace, Options(view="modules")).table
     assert [row.name for row in parts][1:2] == ["compiling"]
+
+
+# --- a narrow terminal ---
+
+
+def lines_of_source(columns: int) -> list[str]:
+    rows = (
+        ScreenRow("train.py", cells=("", "1.94 s", "1.10 s", "83", "357", "3.0 MB"), heading=True),
+        ScreenRow(
+            "   26          loss = F.cross_entropy(net(x), y)",
+            cells=("700 ms", "72 ms", "1.10 s", "10", "40", "3.0 MB"),
+            details=(says.CopiesData(calls=(says.CalledTimes("clone", 6, "54.5 kB"),)),),
+        ),
+    )
+    view = TraceView(
+        "a", (), view="lines", table=in_words(rows), name="line", told="", places_in_names=True,
+        columns=("time", "self", "backward", "calls", "ops", "saved"),
+    )  # fmt: skip
+    return drawn(view, columns).splitlines()
+
+
+def test_in_a_narrow_terminal_your_lines_and_what_is_said_of_them_can_be_read() -> None:
+    wide, narrow = lines_of_source(140), lines_of_source(80)
+    heading = next(line for line in wide if "time" in line)
+    assert heading.split() == ["time", "self", "backward", "calls", "ops", "saved", "line"]
+    assert any("net(x), y)  copies: clone ×6 54.5 kB" in line for line in wide)
+    assert "wider terminal" not in " ".join(wide)
+    heading = next(line for line in narrow if "time" in line)
+    assert heading.split() == ["time", "self", "backward", "saved", "line"]
+    assert any("loss = F.cross_entropy" in line for line in narrow)
+    assert "copies: clone ×6 54.5 kB" in [line.strip() for line in narrow], "whole, on a line of its own"
+    assert "calls and ops: shown in a wider terminal" in narrow
+    row = next(line for line in narrow if "F.cross" in line)
+    assert row.split()[:6] == ["700", "ms", "72", "ms", "1.10", "s"]
+    assert max(map(len, narrow)) <= 80
+
+
+def test_in_a_narrow_terminal_the_name_of_a_file_can_be_known() -> None:
+    place = SourceRef("aten/src/ATen/native/BinaryOps.cpp", 151, "checkout", "version-skew", tree="old")
+    for name in range(8, 50):
+        row = ScreenRow("f" * name, 1, share=0.3, own=0.2, what="sets up the result", place=place)
+        shown = drawn(TraceView("a", (), view="path", table=(ScreenRow("Python", share=1.0), row)), 80)
+        cut = re.search(r"…?[\w/]*\.cpp:151 ~", shown)
+        assert cut is not None
+        assert len(cut[0].removeprefix("…").rpartition("/")[2]) >= len("BinaryOps.cpp:151 ~") * 3 // 4 - 1, shown
+        assert "sets up the result" in shown

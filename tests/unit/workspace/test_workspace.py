@@ -10,12 +10,13 @@ import pytest
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.locations import cache_root
+from ptexplore.source.fetch.install import Request
 from ptexplore.source.runtime import describe
 from ptexplore.store.index.opening import StaleIndex
 from ptexplore.workspace.completions import names, tours
 from ptexplore.workspace.opening import index_of, open_index
 from ptexplore.workspace.workspace import Workspace
-from tests.unit.workspace.conftest import MIX, MIX_PATH, Told
+from tests.unit.workspace.conftest import MIX, MIX_PATH, Quiet, Told
 
 Open = Callable[..., Workspace]
 FIRST_USE = ["first use of this source: indexing it"]
@@ -63,6 +64,22 @@ def test_an_index_is_built_once_and_progress_says_so(source: Path, open_one: Ope
     assert [indexed.tree.info.name for indexed in first.trees] == ["mini"]
     assert told.titles == FIRST_USE
     assert [indexed.tree.info.name for indexed in open_one().trees_at_hand()[0]] == ["mini"]
+    assert told.titles == FIRST_USE
+
+
+def test_the_page_of_a_folder_waits_for_no_index(source: Path, open_one: Open, told: Told, tmp_path: Path) -> None:
+    page = open_one().unindexed_page("aten")
+    assert page is not None
+    assert told.titles == []
+    assert len(open_one().trees) == 1
+    assert open_one().unindexed_page("aten") is None
+    other = tmp_path / "mine"
+    other.mkdir()
+    (other / "mine.cpp").write_text("int mine(int a) { return a; }\n", encoding="utf-8")
+    Workspace().fetch(Request(str(other), project="mine", named=True), Quiet())
+    again = open_one()
+    assert again.trees_at_hand()[1] == ["mine"]
+    assert again.unindexed_page("aten") == page, "a new source has no index yet, and the page needs none"
     assert told.titles == FIRST_USE
 
 
