@@ -699,8 +699,7 @@ OF_SYSTEMS = (
     Message(
         "subclasses-refuse",
         re.compile(
-            r"no implementation found for '(?P<name>[\w.]+)' on types that implement __torch_(?:function|dispatch)__:"
-            r" (?P<given>\[[^\]\n]{1,300}\])"
+            r"(?:no implementation found|Multiple dispatch failed) for '(?P<name>[\w.]+)'(?: on types that|; all __torch_)"
         ),
         (FactSource("torch/overrides.py", "no implementation found for '"),),
     ),

@@ -1953,10 +1953,8 @@ ENGLISH: dict[str, Explained] = {
         "pin_memory=torch.cuda.is_available()",
     ),
     "subclasses-refuse": Explained(
-        (
-            "the classes {given} have rules for torch's functions, and all of them gave NotImplemented for "
-            "{name}. They do not go together, or are of another release of their package"
-        ),
+        "the classes of the arguments have rules for torch's functions, and all of them gave NotImplemented for {name}."
+        " They do not go together, or are of another release of their package",
         "make plain tensors of them before: x.as_subclass(torch.Tensor)",
     ),
     "submodule-missing": Explained(
@@ -2137,7 +2135,7 @@ ENGLISH: dict[str, Explained] = {
     ),
     "bare-check": Explained(
         "torch._check({given}) failed: the condition does not hold. The check has no message of its own",
-        "read the function around that line, whose names say what is compared",
+        "read the function around that line: its names show the comparison",
     ),
     "torch-builds-mixed": Explained(
         (

@@ -904,7 +904,7 @@ RAISED: dict[str, Callable[[], Any]] = {
     "list-index": lambda: first_of([]),
     "file-not-found": lambda: Path("/nowhere/x").read_text(),
     "device-placeholder": module("torch._utils")._dummy_type("Stream"),
-    "subclasses-refuse": lambda: torch.add(ones(2), Refusing()),
+    "subclasses-refuse": lambda: F.relu(Refusing()),
     "operator-argument": lambda: torch.ops.aten.leaky_relu.default(ones(2), ones(2)),
     "optimizer-parameter": lambda: {}[nn.Parameter(ones(1))],
     "sparse-contiguous": lambda: torch.cat([csr(3, 3), csr(3, 3)]),
