@@ -699,7 +699,8 @@ OF_SYSTEMS = (
     Message(
         "subclasses-refuse",
         re.compile(
-            r"(?:no implementation found|Multiple dispatch failed) for '(?P<name>[\w.]+)'(?: on types that|; all __torch_)"
+            r"(?:no implementation found|Multiple dispatch failed) for '(?P<name>[\w.]+)'"
+            r"(?: on types that|; all __torch_)"
         ),
         (FactSource("torch/overrides.py", "no implementation found for '"),),
     ),

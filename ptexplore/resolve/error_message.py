@@ -22,6 +22,7 @@ from ptexplore.model.place_reasons import (
     ErrorNamesFile,
     HasOtherWords,
     NoTextOf,
+    RecordUnconfirmed,
     ThrowsNothing,
 )
 from ptexplore.model.places import SourceRef
@@ -300,8 +301,8 @@ def _lines_in(
 def _named_line(lookup: Lookup, version: str, file: str, line: int, message: str) -> CppLine:
     """Returns a line that a text names, with its source text if a tree of this version has the line."""
     source = thrown_at(lookup, version, file, line, message)
-    is_confirmed = source.path is not None and source.precision == "registered"
-    tree = _holding(lookup, source.path) if is_confirmed and source.path is not None else None
+    is_another = source.reason == RecordUnconfirmed(HasOtherWords())
+    tree = _holding(lookup, source.path) if source.path is not None and not is_another else None
     text = tree.line(source.path, line) if tree is not None and source.path is not None else None
     return CppLine(source, f"{file}:{line}", " ".join((text or "").split())[:_SHOWN])
 
