@@ -51,9 +51,10 @@ INTERPRETERS = frozenset((
     "value-iterated", "unpacked-number", "list-index", "file-not-found", "folder-given", "module-missing", "operands",
     "backward-of-object", "checkpoint-key", "optimizer-state-key", "state-dict-as-module", "pipe-broken",
     "number-of-object", "math-domain", "divided-by-zero", "name-undefined", "name-unassigned", "key-missing",
-    "recursion", "unhashable", "index-of-list", "text-as-number", "numpy-broadcast",
+    "submodule-missing", "recursion", "unhashable", "index-of-list", "text-as-number", "numpy-broadcast",
     "no-permission", "host-memory", "text-decoded", "name-not-importable", "compared-classes", "connection-refused",
 ))  # fmt: skip
+FAILED_CHECK = "internal-assert"  # any check inside torch that fails has it; an earlier error says more.
 MESSAGES = (
     *OF_KERNELS,
     *OF_MISSING,
@@ -488,7 +489,7 @@ MESSAGES = (
     ),
     Message(
         "sizes-to-join",
-        re.compile(r"Sizes of tensors must match except in dimension \d+"),
+        re.compile(r"Sizes of tensors must match except in dimension \d+|inconsistent tensor sizes at \S{1,200}/TH"),
         (FactSource("aten/src/ATen/native/TensorShape.h", "Sizes of tensors must match except in dimension "),),
     ),
     Message(

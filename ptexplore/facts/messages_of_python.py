@@ -42,6 +42,11 @@ OF_PYTHON = (
         (),
     ),
     Message(
+        "submodule-missing",
+        re.compile(r"No module named '(?P<given>(?!torch\.)\w+)\.(?P<name>[\w.]+)'"),
+        (),
+    ),
+    Message(
         "key-missing",
         re.compile(r"KeyError: '(?P<name>[^'\"\s]{1,200}(?: [^'\"\s]{1,80}){0,2})'$"),
         (),

@@ -163,7 +163,7 @@ OF_SYSTEMS = (
         "stream-capturing",
         re.compile(
             "operation not permitted when stream is capturing|make the legacy stream depend on a capturing"
-            "|operation failed due to a previous error during capture|cudaErrorStreamCapture[A-Z]"
+            "|operation failed due to a previous error|cudaErrorStreamCapture[A-Z]"
         ),
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),
@@ -359,9 +359,15 @@ OF_SYSTEMS = (
     Message(
         "zip-broken",
         re.compile(
-            "PytorchStreamReader failed (?:reading|locating|finding|in)|failed finding central directory"
+            r"PytorchStreamReader failed (?:reading|locating(?! file constants\.pkl)|finding|in)"
+            "|failed finding central directory"
             r"|enforce fail at inline_container\.cc:\d+\] ?\. file not found"
         ),
+        (FactSource("caffe2/serialize/inline_container.cc", "PytorchStreamReader failed "),),
+    ),
+    Message(
+        "archive-of-save",
+        re.compile(r"PytorchStreamReader failed locating file constants\.pkl"),
         (FactSource("caffe2/serialize/inline_container.cc", "PytorchStreamReader failed "),),
     ),
     Message(
@@ -676,6 +682,28 @@ OF_SYSTEMS = (
     ),
     Message("torch-not-imported", re.compile(r"undefined symbol: THP\w+"), ()),
     Message("python-library-of-another", re.compile(r"undefined symbol: (?P<name>_?Py[A-Z]\w{1,100})"), ()),
+    Message(
+        "device-placeholder",
+        re.compile(r"Tried to instantiate dummy base class (?P<name>\w+)"),
+        (FactSource("torch/_utils.py", "Tried to instantiate dummy base class "),),
+    ),
+    Message(
+        "no-pinned-memory",
+        re.compile(r"Need to provide pin_memory allocator to use pin memory"),
+        (
+            FactSource(
+                "aten/src/ATen/EmptyTensor.cpp", "Need to provide pin_memory allocator to use pin memory", until="2.7"
+            ),
+        ),
+    ),
+    Message(
+        "subclasses-refuse",
+        re.compile(
+            r"(?:no implementation found|Multiple dispatch failed) for '(?P<name>[\w.]+)'"
+            r"(?: on types that|; all __torch_)"
+        ),
+        (FactSource("torch/overrides.py", "no implementation found for '"),),
+    ),
     Message(
         "torch-builds-mixed",
         re.compile(

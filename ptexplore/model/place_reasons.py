@@ -178,6 +178,10 @@ class ThrowsNothing(PlaceReason, frozen=True):
     """The line has no statement that throws."""
 
 
+class HasOtherWords(PlaceReason, frozen=True):
+    """The statement at the line throws, but not this message: the text is from another version."""
+
+
 class FromPython(PlaceReason, frozen=True):
     """Python registered it."""
 

@@ -13,11 +13,18 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from ptexplore.cpp.text import Text
-from ptexplore.facts.messages import INTERPRETERS
+from ptexplore.facts.messages import FAILED_CHECK, INTERPRETERS
 from ptexplore.model.codes import Reason
 from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
-from ptexplore.model.place_reasons import AsTracebackHas, ErrorNamesFile, NoTextOf, ThrowsNothing
+from ptexplore.model.place_reasons import (
+    AsTracebackHas,
+    ErrorNamesFile,
+    HasOtherWords,
+    NoTextOf,
+    RecordUnconfirmed,
+    ThrowsNothing,
+)
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Cause, EarlierError, HandedError, MissingKernel, ModifiedTensor, RaisingCheck
 from ptexplore.resolve.causes import cause_of
@@ -179,7 +186,7 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         is_known=named is None or lookup.store.operator(named[1]) is not None,
         modified=modified_tensor(lookup, words),
         function=raised[1] if raised is not None else "",
-        source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
+        source=thrown_at(lookup, version, raised[2], int(raised[3]), words) if raised is not None else None,
         cause=cause,
         yours=_innermost_of_yours(lookup, (main, *led)),
         is_cut=named is None and is_cut_off(text),
@@ -216,7 +223,8 @@ def _cause(
     order = [*led[:1], *nested, main, *led[1:]] if main.link == "cause" else [*nested, main, *led]
     causes = ((cause_of(error.message, error.exception, around=text), error) for error in order)
     known = [(cause, error) for cause, error in causes if cause is not None]
-    return next((each for each in known if each[0].code not in INTERPRETERS), known[0] if known else (None, main))
+    says_more = (each for each in known if each[0].code not in INTERPRETERS and each[0].code != FAILED_CHECK)
+    return next(says_more, known[0] if known else (None, main))
 
 
 def _before(main: PastedError, error: PastedError) -> EarlierError | None:
@@ -287,13 +295,14 @@ def _lines_in(
         and not text.endswith(_REGISTERED, 0, place.start())
     ]
     some = list(dict.fromkeys((place[1], int(place[2])) for place in places))[:NAMED]
-    return tuple(_named_line(lookup, version, file, line) for file, line in some)
+    return tuple(_named_line(lookup, version, file, line, text) for file, line in some)
 
 
-def _named_line(lookup: Lookup, version: str, file: str, line: int) -> CppLine:
+def _named_line(lookup: Lookup, version: str, file: str, line: int, message: str) -> CppLine:
     """Returns a line that a text names, with its source text if a tree of this version has the line."""
-    source = thrown_at(lookup, version, file, line)
-    tree = _holding(lookup, source.path) if source.path is not None else None
+    source = thrown_at(lookup, version, file, line, message)
+    is_another = source.reason == RecordUnconfirmed(HasOtherWords())
+    tree = _holding(lookup, source.path) if source.path is not None and not is_another else None
     text = tree.line(source.path, line) if tree is not None and source.path is not None else None
     return CppLine(source, f"{file}:{line}", " ".join((text or "").split())[:_SHOWN])
 
@@ -444,23 +453,40 @@ def _frames_in(text: str) -> tuple[LeftFrame, ...]:
 # --- who threw ---
 
 
-def thrown_at(lookup: Lookup, version: str, file: str, line: int) -> SourceRef:
-    """Returns the C++ line that an error names; confirmed if a tree of this version has a throwing statement there."""
+def thrown_at(lookup: Lookup, version: str, file: str, line: int, message: str | None = None) -> SourceRef:
+    """Returns the C++ line that an error names; confirmed if a tree of this version has a throwing statement there.
+
+    With `message`, of a text that may come from another version, the statement must have words of it.
+    """
     installed = lookup.tree.in_installed_header(file, line)  # from a compiled extension
     path, line = installed if installed is not None else (recorded_path(file), line)
     if path is None:
         return unknown(ErrorNamesFile(file), None, line)
     if lookup.tree.exists(path):
-        confirmed = throws(lookup.tree.lines(path), line)
-        return recorded(lookup.tree, path, line, confirmed, ThrowsNothing())
+        why_not = _why_not(lookup.tree.lines(path), line, message)
+        return recorded(lookup.tree, path, line, why_not is None, why_not)
     why: Reason = NoTextOf(version)
     for source in lookup.sources:
         if source.related and source.checkout is not None and source.tree.exists(path):
-            confirmed = throws(source.tree.lines(path), line)
-            if confirmed:
+            why_not = _why_not(source.tree.lines(path), line, message)
+            if why_not is None:
                 return source.ref(path, line, confirmed=True)
-            why = ThrowsNothing()
+            why = why_not
     return recorded(lookup.tree, path, line, False, why)
+
+
+def _why_not(lines: Sequence[str], line: int, message: str | None) -> Reason | None:
+    """Returns why the statement that contains a line did not throw a message; None if nothing speaks against it."""
+    begin = _statement(lines, line)
+    if begin is None:
+        return ThrowsNothing()
+    if message is None:
+        return None
+    text = " ".join("\n".join(lines[begin - 1 : begin + STATEMENT]).partition(");")[0].split())
+    own, words = condition(lines, line), " ".join(message.split())
+    parts = _constant_words(text)
+    is_said = any(part in words for part in parts) or (bool(own) and own in words) or (not parts and not own)
+    return None if is_said else HasOtherWords()
 
 
 def raised_by(lookup: Lookup, definition: SourceRef, by: str, message: str) -> SourceRef | None:

@@ -64,7 +64,7 @@ _EACH_LINE = tuple(
     for before in (
         r"^[\w./-]{1,60} {1,20}\| ",  # docker compose: "trainer-1  | "
         r"^ {0,4}\d{1,5}: ",  # srun --label: "3: "
-        r"^[\w.-]{1,60}: ",  # pdsh, which DeepSpeed uses: "worker-1: "
+        r"^(?!\w{0,40}(?:Error|Exception): )[\w.-]{1,60}: ",  # pdsh, which DeepSpeed uses: "worker-1: "
     )
 )
 _QUOTED = re.compile(r"^((?:> ?)+)Traceback \(", re.MULTILINE)  # a quoted mail
@@ -89,7 +89,7 @@ _GUIDES = re.compile(r"^(?P<number>\d{1,6}) *│(?P<code>.*)$")  # its number an
 
 # A frame of IPython before its release 8: the number of the line is only behind the arrow.
 _OLD_FRAME = re.compile(
-    r"^(?:<ipython-input-(?P<cell>\d{1,6})[\w-]{0,40}>|(?P<file>\S{1,300}\.pyc?)) in"
+    r"^(?:(?:<ipython-input-|Input In \[)(?P<cell>\d{1,6})(?:[\w-]{0,40}>|\],)|(?P<file>\S{1,300}\.pyc?)) in"
     r" (?P<function><cell line: \d{1,6}>|[\w.<>]{1,200})"
     r"(?:\([^\n]{0,500}\))?\n(?P<before>(?: {0,8}\d{1,6}[ \n][^\n]{0,400}\n?){0,12}?)(?=-{1,8}> ?(?P<line>\d{1,9}) )",
     re.MULTILINE,

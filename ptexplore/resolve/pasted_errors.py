@@ -288,9 +288,9 @@ def errors_in(lines: Iterable[PastedLine]) -> tuple[PastedError, ...]:
 
 def _text_of(frame: TracebackFrame, texts: Sequence[str]) -> str:
     """Returns the source text of a frame's line from the lines below it, as Python or IPython prints it."""
-    here = next((number for number, text in enumerate(texts) if _HERE.match(text)), 0)
-    if here:
-        return texts[here - 1].strip()[:_SHOWN]
+    marks = next((number for number, text in enumerate(texts) if _HERE.match(text)), 0)
+    if marks:
+        return texts[marks - 1].strip()[:_SHOWN]
     arrow = next((match for match in map(_AT_ARROW.match, texts) if match and int(match["line"]) == frame.line), None)
     printed = _CODE.match(texts[0]) if texts and not _MARKS.match(texts[0]) else None
     text = arrow["text"] if arrow is not None else printed["text"] if printed is not None else frame.text

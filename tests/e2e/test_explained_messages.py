@@ -297,6 +297,25 @@ def test_the_statement_of_cpp_has_the_words(
     assert sum("version-skew" in line for line in lines) <= 1
 
 
+def test_a_line_of_another_release_is_not_confirmed(command: InProcess, tmp_path: Path) -> None:
+    """A header of this torch throws at that line, but another message: the text is from an older release."""
+    file, header = tmp_path / "pasted.txt", Path(torch.__file__).parent / "include" / "c10" / "core" / "TensorImpl.h"
+    lines = header.read_text(encoding="utf-8").split("\n")
+    line = next(number for number, text in enumerate(lines, 1) if "required rank 4 tensor to use channels_last" in text)
+    line -= lines[0].startswith("#if !defined(TORCH_STABLE_ONLY)")  # which the wheel puts before the file
+    for message, precision in (
+        ("required rank 4 tensor to use channels_last format", "registered"),
+        ("status != 0", "unknown"),
+    ):
+        file.write_text(
+            f'RuntimeError: {message} INTERNAL ASSERT FAILED at "../c10/core/TensorImpl.h":{line}, please report a bug',
+            encoding="utf-8",
+        )
+        (told,) = json.loads(command("explain-error", str(file), "--json").out)["lines"]
+        assert (told["source"]["line"], told["source"]["precision"]) == (line, precision)
+        assert bool(told["text"]) is (precision == "registered")
+
+
 def test_your_line_and_torchs_have_their_text(command: InProcess, tmp_path: Path) -> None:
     file = tmp_path / "pasted.txt"
     file.write_text(PASTED["jagged"], encoding="utf-8")

@@ -170,8 +170,8 @@ ENGLISH: dict[str, Explained] = {
         "torch.library.register_vmap adds a rule to a custom operator; otherwise loop over the batch yourself",
     ),
     "no-storage": Explained(
-        "the code asked a tensor for its bytes, and this one has no block of memory of its own: it is fake, meta,"
-        " sparse, nested, or a wrapper of vmap or grad",
+        "the code asked a tensor for its bytes, and this one has no memory of its own. It is fake, meta, sparse,"
+        " nested, or a wrapper of vmap or grad",
     ),
     "meta-without-values": Explained(
         "a meta tensor has a shape but no values",
@@ -1772,8 +1772,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "sparse-contiguous": Explained(
         (
-            "a sparse tensor keeps indices and values, not one block of memory: an operator for dense tensors"
-            " (cat, stack, expand, collating a batch) asked whether a Sparse {given} tensor is contiguous"
+            "an operator for dense tensors (cat, stack, expand, collating a batch) asked whether a Sparse "
+            "{given} tensor is contiguous. Such a tensor keeps indices and values, not one block of memory"
         ),
         ("convert it first: x.to_dense(), or x.to_sparse_coo() for torch.cat; join indices and values yourself"),
     ),
@@ -1901,8 +1901,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "fx-module-not-inside": Explained(
         (
-            "torch.fx names each module by its path from the traced module, and one that forward calls has no"
-            " path: it is in a plain list or dict, was made in forward, or belongs to another object"
+            "torch.fx names each module by its path from the traced module. A module that forward calls has "
+            "no path: it is in a plain list or dict, was made in forward, or belongs to another object"
         ),
         "keep it as an attribute, in an nn.ModuleList or nn.ModuleDict of the traced module",
     ),
@@ -1915,15 +1915,15 @@ ENGLISH: dict[str, Explained] = {
     ),
     "script-nonexistent": Explained(
         (
-            "the TorchScript of this torch knows no {given} of {name}: a package calls a method that this "
+            "the TorchScript of this torch knows no {given} of {name}. A package calls a method that this "
             "torch does not have yet, or an argument without an annotation is taken for a Tensor"
         ),
         "a torch and a package of matching releases; in your own code, annotate the argument",
     ),
     "script-type-unknown": Explained(
         (
-            "an annotation names {given}, which TorchScript does not know: no class of Python but those of "
-            "torch, typing and scripted classes"
+            "an annotation names {given}, which TorchScript does not know. It knows types of torch and "
+            "typing, and scripted classes"
         ),
         ("annotate with Tensor, int, List[…], Dict[…], Optional[…], or script the class with @torch.jit.script"),
     ),
@@ -1936,6 +1936,35 @@ ENGLISH: dict[str, Explained] = {
         (
             "pass it as an argument, make it an attribute of the module (annotated, or in __constants__), or "
             "write a literal"
+        ),
+    ),
+    "archive-of-save": Explained(
+        "torch.jit.load opens an archive of torch.jit.save, and this one has no code: torch.save wrote it, or it is a"
+        " checkpoint of weights",
+        "torch.load(file); for a program without its Python, torch.jit.save(torch.jit.script(model), file)",
+    ),
+    "device-placeholder": Explained(
+        "this build of torch has no code for the device that {name} belongs to (most often CUDA): the class is only a"
+        " placeholder",
+        "install the build for the device, or ask torch.cuda.is_available() before",
+    ),
+    "no-pinned-memory": Explained(
+        "pinned memory is memory that a GPU may read by itself: this build of torch or this machine has no such device",
+        "pin_memory=torch.cuda.is_available()",
+    ),
+    "subclasses-refuse": Explained(
+        "the classes of the arguments have rules for torch's functions, and all of them gave NotImplemented for {name}."
+        " They do not go together, or are of another release of their package",
+        "make plain tensors of them before: x.as_subclass(torch.Tensor)",
+    ),
+    "submodule-missing": Explained(
+        (
+            "the installed package {given} has no module {name}. The code is for another release of it, or a "
+            "file {given}.py of yours hides the package"
+        ),
+        (
+            "the release of {given} that the code names in its requirements; print({given}.__version__, "
+            "{given}.__file__)"
         ),
     ),
     "operator-argument": Explained(
@@ -1958,14 +1987,21 @@ ENGLISH: dict[str, Explained] = {
         "move and load the model first, then make the optimizer, then load its state",
     ),
     "triton-compilation": Explained(
-        "Triton could not compile a kernel. The message shows its source up to the line where it stopped; the reason is"
-        " the error before it in the traceback, or the lines after the source",
-        "if it is a kernel that torch.compile generated: a newer torch, with the triton that belongs to it; in a kernel"
-        " of your own: the types and shapes in that line",
+        (
+            "Triton could not compile a kernel. The message shows its source up to the line where it stopped;"
+            " the reason is the error before it in the traceback, or the lines after the source"
+        ),
+        (
+            "for a kernel that torch.compile generated: a newer torch, with its own triton; for a kernel of "
+            "your own: look at the types and shapes in that line"
+        ),
     ),
     "collective-tensor": Explained(
         "{name} of {backend} checks the tensors in its list, and one does not fit the others: {given}",
-        "give all of them one shape and one dtype; for parts of other sizes, pad them, or send and recv them",
+        (
+            "give all of them one shape and one dtype: pad the shorter ones, or use send and recv for parts "
+            "of other sizes"
+        ),
     ),
     "mps-product-size": Explained(
         "a matrix product on MPS may not have more than 2**32 elements in its result",
@@ -2003,8 +2039,8 @@ ENGLISH: dict[str, Explained] = {
     "vmap-of-function": Explained(
         "{name} is a torch.autograd.Function, and vmap does not know how to run it on a batch",
         (
-            "generate_vmap_rule = True in the class (only if it is made of torch's operators), or a "
-            "staticmethod vmap(info, in_dims, …)"
+            "generate_vmap_rule = True in the class (only if all in it is an operator of torch), or a static "
+            "method vmap(info, in_dims, …)"
         ),
     ),
     "vmap-mask": Explained(
@@ -2039,8 +2075,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "higher-order-captured": Explained(
         (
-            "cond, while_loop, scan and the like trace their functions whole, and something in one of them is"
-            " no operator of torch: print, a call of another library, a change of a Python object, an item()"
+            "cond, while_loop, scan and the like trace their functions whole. Something in one of them is no "
+            "operator of torch: print, a call of another library, a change of a Python object, an item()"
         ),
         ("leave only operators on tensors in the functions; the lines below the message name what could not be traced"),
     ),
@@ -2075,8 +2111,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "torch-libraries-mixed": Explained(
         (
-            "torch's own library {name} needs a function of the CUDA libraries that those found do not have: "
-            "an older CUDA is found first, by LD_LIBRARY_PATH, conda or another package"
+            "torch's library {name} needs a function that the loaded CUDA libraries lack. An older CUDA comes"
+            " first, by LD_LIBRARY_PATH, conda or another package"
         ),
         (
             "unset LD_LIBRARY_PATH and try again; then reinstall torch with the nvidia packages that belong "
@@ -2085,8 +2121,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "torch-libraries-missing": Explained(
         (
-            "torch itself needs {name}, and it is not beside torch: the nvidia packages of the wheel are "
-            "missing (installed without dependencies, moved by Bazel or a bundler) or of another CUDA"
+            "torch needs {name}, and it is not beside torch. The nvidia packages of the wheel are missing "
+            "(installed without dependencies, moved by Bazel or a bundler), or of another CUDA"
         ),
         (
             "reinstall torch with its dependencies (pip install --force-reinstall torch); or set "
@@ -2098,14 +2134,14 @@ ENGLISH: dict[str, Explained] = {
         "a newer torch; or clear the mark: patchelf --clear-execstack LIBRARY",
     ),
     "bare-check": Explained(
-        "torch._check({given}) failed: the condition does not hold; its text has no message of its own",
-        "read the function around that line: it names what it compares",
+        "torch._check({given}) failed: the condition does not hold. The check has no message of its own",
+        "read the function around that line: its names show the comparison",
     ),
     "torch-builds-mixed": Explained(
         (
-            "{name} is a library of torch itself, and asks for a C++ function that torch's other libraries "
-            "lack: files of two releases of torch are mixed (an update over an old one), or LD_LIBRARY_PATH "
-            "names another libtorch"
+            "{name} is a library of torch, and asks for a C++ function that the others lack. Files of two "
+            "releases of torch are mixed (an update over an old one), or LD_LIBRARY_PATH names another "
+            "libtorch"
         ),
         (
             "unset LD_LIBRARY_PATH; pip uninstall torch until it finds none, delete the folder torch that is "

@@ -53,6 +53,7 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.NothingConfirms: "no text here confirms it",
     why.NoTextOf: "the source of {version} with this line is not here to confirm it (ptexplore fetch)",
     why.ThrowsNothing: "the text at that line throws nothing",
+    why.HasOtherWords: "the text at that line throws another message",
     why.FromPython: "Python registered it there, and the record does not name the function",
     why.RecordCompared: "[{tree}: ]{outcome}",
     why.ComparedWith: "{tree}: {because}",

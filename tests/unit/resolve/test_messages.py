@@ -398,6 +398,12 @@ def of_global(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
     return x + OUTSIDE["bias"]
 
 
+class Refusing:
+    @classmethod
+    def __torch_function__(cls, *_arguments: Any) -> Any:
+        return NotImplemented
+
+
 class WithoutAttribute(nn.Module):  # type: ignore[misc, name-defined]
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
         return x + self.nothing
@@ -897,6 +903,8 @@ RAISED: dict[str, Callable[[], Any]] = {
     "dimensions-at-least": lambda: tensor(1.0).chunk(2),
     "list-index": lambda: first_of([]),
     "file-not-found": lambda: Path("/nowhere/x").read_text(),
+    "device-placeholder": module("torch._utils")._dummy_type("Stream"),
+    "subclasses-refuse": lambda: F.relu(Refusing()),
     "operator-argument": lambda: torch.ops.aten.leaky_relu.default(ones(2), ones(2)),
     "optimizer-parameter": lambda: {}[nn.Parameter(ones(1))],
     "sparse-contiguous": lambda: torch.cat([csr(3, 3), csr(3, 3)]),
@@ -948,6 +956,9 @@ PRINTED = {
     "    raise NotImplementedError(func)\nNotImplementedError: aten.avg_pool2d.default",
     "nested-arguments": "ValueError: NestedTensor cat_default(tensors: any, dim: any): expected at least 2 arguments"
     " and at most 2 arguments, but got: 1 arguments",
+    "submodule-missing": "ModuleNotFoundError: No module named 'torchvision.models.utils'",
+    "archive-of-save": "RuntimeError: PytorchStreamReader failed locating file constants.pkl: file not found",
+    "no-pinned-memory": "RuntimeError: Need to provide pin_memory allocator to use pin memory.",
     "function-not-static": "TypeError: unbound method backward() must be called with MyReLU instance as first argument",
     "undefined-tensor": "RuntimeError: strides() called on an undefined Tensor",
     "triton-compilation": "triton.compiler.errors.CompilationError: at 11:25:\ndef triton_(seed0, in_ptr1):",

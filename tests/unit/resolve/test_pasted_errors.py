@@ -247,3 +247,21 @@ def test_links_of_a_notebook_are_no_part_of_a_traceback(link: str) -> None:
         ("In[8]", 2, "f(y)"),
         ("linear.py", 114, "return F.linear(input)"),
     ]
+
+
+def test_a_cell_of_ipython_8_0_has_its_line() -> None:
+    main, _ = main_of(
+        "RuntimeError        Traceback (most recent call last)\nInput In [18], in <cell line: 2>()\n      1 x = 1\n"
+        "----> 2 train(x)\n\nInput In [13], in train(x)\n      4 y = x\n----> 5 step(y)\n\n" + ERROR
+    )
+    assert [(frame.file, frame.line, frame.text) for frame in main.frames] == [
+        ("In[18]", 2, "train(x)"), ("In[13]", 5, "step(y)"),
+    ]  # fmt: skip
+
+
+def test_a_word_before_a_traceback_is_no_prefix_of_its_lines() -> None:
+    main, _ = main_of(
+        f'Error: Traceback (most recent call last):\n  File "/x/a.py", line 5, in <module>\n    f()\n{ERROR}'
+    )
+    assert main.first_line == ERROR
+    assert main.frames[0].text == "f()"
