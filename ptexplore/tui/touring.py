@@ -146,7 +146,7 @@ class Touring:
         self._reader.wants_notes = self._left[1]
         stop = self._reader.notes.stop
         if stop is not None and stop.spot is None:
-            self._reader.warn("")  # it says that the source of this stop is not here
+            self._reader.warn("")  # about the missing source of this stop
         self._reader.notes.leave()
         self._reader.show_stops(None)
         self._reader.source.unlight()

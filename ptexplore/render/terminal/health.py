@@ -48,7 +48,7 @@ def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None
     console.print(Text("cache", style="bold"))
     for cache in report.caches:
         size = f"{cache.size / 1e6:,.1f} MB  " if cache.size else ""
-        console.print(styled((f"  {cache.name}: {size}{cache.path}", "dim")))
+        console.print(styled((f"  {cache.name}: {size}{cache.path}", "dim")), soft_wrap=True)
     for line in report.advice:
         console.print(styled((f"! {line}", "yellow")))
     if report.sound:

@@ -244,7 +244,7 @@ ENGLISH: Catalogue = {
     says.NotKept: "code of a checkpoint",
     says.MoreRanAgain: "run again in backward: in {few} more node{few#|s}",
     says.Found: "{kind}: {finding}[ ({few} times)]",
-    says.FoundByNameIn: "a line of {versions: or }, found by name (others are exact); `ptexplore fetch` gets {own}",
+    says.FoundByNameIn: "a line of {versions: or }, found by name (others exact); `ptexplore fetch` gets {own}",
     says.AnotherVersion: "another version",
     # --- what a next command shows ---
     says.AllSteps: "all {count} step{count#|s}",
