@@ -99,7 +99,7 @@ def test_every_command_is_listed_in_order() -> None:
         ("index", ["--semantic", "c10", "aten", "--jobs", "2"], {"semantic": ["c10", "aten"], "jobs": 2}),
         ("index", ["--export", "ctags", "tags"], {"export": ("ctags", "tags")}),
         ("find", ["a", "--limit", "3", "b"], {"query": ["a", "b"], "limit": 3}),
-        ("find", ["--", "--limit"], {"query": ["--limit"], "limit": 20}),
+        ("find", ["--", "--limit"], {"query": ["--limit"], "limit": None}),
         ("notes check", ["--timeout", "1.5"], {"timeout": 1.5, "only": None}),
     ],
 )
