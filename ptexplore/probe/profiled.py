@@ -23,6 +23,7 @@ _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
 _TYPES: dict[Any, CallType] = {}  # by scope: the type from `TYPES`
 TYPES: dict[str, CallType] = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
 NODES = ("engine", "node")
+RANGES = ("user", "script")  # no operators
 GIVEN = 500  # maximum number of operators of one call whose inputs are sent
 BEGIN = operator.attrgetter("start_time_ns")
 

@@ -1208,12 +1208,6 @@ TENSOR_METADATA = torch._C._profiler._TensorMetadata  # the profiler's record of
 OPERATOR_FIELDS = torch._C._profiler._ExtraFields_TorchOp  # the fields of an operator's event, beside name and times
 
 
-def scope_of(event: Any) -> str | None:
-    """Return the scope of a tree event, such as `FUNCTION`, `BACKWARD_FUNCTION`; None if it has no operator fields."""
-    fields = operator_fields(event)
-    return str(fields.scope).rpartition(".")[2] if fields is not None else None
-
-
 def is_tensor_metadata(value: Any) -> bool:
     """Return whether the profiler recorded this input as a tensor."""
     return isinstance(value, TENSOR_METADATA)

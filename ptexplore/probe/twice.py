@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from . import clock, events, imports, passes
+from . import clock, events, imports, passes, profiled
 from . import torch_api as api
 from .expression import text_of
 from .raising import Raised
@@ -114,7 +114,7 @@ def _pack_operators(profile: Any) -> EffectsData:
 def _names(trees: Iterable[Any]) -> Iterator[str]:
     for event in trees:
         name = event.name
-        read = api.scope_of(event) if not name.startswith(api.MARK) else None
-        if read is not None and read not in ("USER_SCOPE", "TORCHSCRIPT_FUNCTION"):
+        call = profiled.read(event, name) if not name.startswith(api.MARK) else None
+        if call is not None and call[2] not in profiled.RANGES:
             yield name
         yield from _names(event.children)

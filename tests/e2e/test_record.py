@@ -79,10 +79,15 @@ def trained() -> tuple[Any, Any]:
 
 
 def plain(events: list[Any]) -> Iterator[str]:
-    """The operators and nodes of the profiler's own tree, in order; its ranges are none."""
+    """The operators and nodes of the profiler's own tree, in order.
+
+    A range of the program is none. A range of torch's C++ ("detach", inside aten::detach) is none: it has no namespace.
+    """
     for event in sorted(events, key=lambda event: event.start_time_ns):
-        if getattr(event.tag, "name", "") == "TorchOp" and "USER_SCOPE" not in str(event.extra_fields.scope):
-            yield event.name
+        if getattr(event.tag, "name", "") == "TorchOp":
+            scope = str(event.extra_fields.scope)
+            if "BACKWARD_FUNCTION" in scope or ("::" in event.name and "USER_SCOPE" not in scope):
+                yield event.name
         yield from plain(list(event.children))
 
 

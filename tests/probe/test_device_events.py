@@ -26,6 +26,7 @@ from ptexplore.probe import torch_api as api  # noqa: E402
 from ptexplore.probe.isolate import ChildOutcome  # noqa: E402
 from ptexplore.probe.paths import Label  # noqa: E402
 from ptexplore.probe.paths import Path as CallPath  # noqa: E402
+from ptexplore.probe.slice_cut import NOT_CUT  # noqa: E402
 
 FILE = Path(__file__).parents[1] / "data" / "device" / "events.json.gz"
 RECORDED = json.loads(gzip.decompress(FILE.read_bytes()))["recorded"]
@@ -125,7 +126,7 @@ def test_every_launch_is_folded_as_often_as_it_was_made(name: str) -> None:
     folded = fold.Fold()
     root = CallPath(0, None, Label("program", "program"), None)
     for _ in range(3):  # what is met for the first time takes another way than what was met before
-        folded.take(Profile(RECORDED[name]), {}, root, lambda: root)
+        folded.take(Profile(RECORDED[name]), {}, root, lambda: root, NOT_CUT)
     result = folded.result([root])
     seen = [
         (launch, calls["calls"] * times, took)
@@ -168,7 +169,7 @@ def test_nodes_that_ran_in_the_device_s_thread_belong_to_the_calls_that_recorded
     """Backward of `(a @ w).relu().sum()`: nodes have a number of the main thread's, and run in another one."""
     folded = fold.Fold()
     root = CallPath(0, None, Label("program", "program"), None)
-    folded.take(Profile(RECORDED["backward"]), {}, root, lambda: root)
+    folded.take(Profile(RECORDED["backward"]), {}, root, lambda: root, NOT_CUT)
     result = folded.result([root])
     names = [result.kinds[result.routes[calls["route"]]["kind"]]["name"] for calls in result.calls]
     recorded = {
