@@ -78,6 +78,7 @@ def html(
     from ptexplore.capture.probing import asked_for
     from ptexplore.render.html.build import build_site
     from ptexplore.render.html.check import broken
+    from ptexplore.render.html.output import check_output
     from ptexplore.workspace.site_contents import OtherRecordings, site_settings
     from ptexplore.workspace.typed import typed
 
@@ -90,6 +91,7 @@ def html(
             )
     port = _port(serve) if serve is not None else None
     folder, settings = Path(out), site_settings(scope, title, base_url, repo_url)
+    check_output(folder, force=force)  # before the expressions run
     with open_workspace(python, tree, notes) as workspace:
         if fetch:
             fetch_if_none(workspace)

@@ -105,8 +105,11 @@ class Reports:
         digest = hashlib.sha256(item.nodeid.encode()).hexdigest()[:8]  # two tests may differ in other characters only.
         folder = self._config.getoption("ptexplore_save")
         if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            return Path(folder) / f"{name}-{digest}.trace"
+            file = Path(folder, f"{name}-{digest}.trace")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if file.is_symlink():  # the name can be predicted: somebody else's link may lead to a file of yours
+                file.unlink()
+            return file
         factory: pytest.TempPathFactory = self._config._tmp_path_factory  # type: ignore[attr-defined]
         return factory.mktemp("ptexplore") / f"{name}-{digest}.trace"
 

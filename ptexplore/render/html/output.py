@@ -306,18 +306,11 @@ def _regular(file: Path) -> bytes:
         return opened.read()
 
 
-@contextlib.contextmanager
-def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[Output]:
-    """Open the folder to write into; it is made if it is missing. In this block, no other build writes into the folder.
+def check_output(root: Path, *, force: bool) -> list[str]:
+    """Returns the names in the folder to write into; none if it does not exist yet.
 
-    Raises PtexploreError in these cases: it is no folder; without `force`, it holds something that is no site; it is
-    inside one of `sources`, the folders that the source is read from; another build is writing into it.
+    Raises PtexploreError if it is no folder, or if it holds something that is no site and `force` is not set.
     """
-    real = os.path.realpath(root)
-    for source in map(os.path.realpath, sources):
-        if real == source or real.startswith(source.rstrip("/") + os.sep):
-            why = f"the source is read from {source}, so nothing is written there"
-            raise PtexploreError(f"the site cannot be written to {root}", why, "ptexplore html SOMEWHERE-ELSE", USAGE)
     with _explaining(root):
         if root.is_symlink() and not root.exists():
             why = f"{os.readlink(root)} does not exist"
@@ -332,6 +325,23 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
         raise PtexploreError(
             f"{root} is not empty", why, "choose an empty folder, or --force to write beside these files", USAGE
         )
+    return holds
+
+
+@contextlib.contextmanager
+def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[Output]:
+    """Open the folder to write into; it is made if it is missing. In this block, no other build writes into the folder.
+
+    Raises PtexploreError as `check_output` does, and in these cases: it is inside one of `sources`, the folders that
+    the source is read from; without `force`, it holds a site that is not known to be yours; another build is writing
+    into it.
+    """
+    real = os.path.realpath(root)
+    for source in map(os.path.realpath, sources):
+        if real == source or real.startswith(source.rstrip("/") + os.sep):
+            why = f"the source is read from {source}, so nothing is written there"
+            raise PtexploreError(f"the site cannot be written to {root}", why, "ptexplore html SOMEWHERE-ELSE", USAGE)
+    holds = check_output(root, force=force)
     with _explaining(root):
         os.makedirs(real, exist_ok=True)
         folder = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -47,12 +47,19 @@ def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None
             console.print(styled((f"  {record.op} {record.key or 'schema'}  {where}", "")))
     console.print(Text("cache", style="bold"))
     for cache in report.caches:
-        size = f"{cache.size / 1e6:,.1f} MB  " if cache.size else ""
-        console.print(styled((f"  {cache.name}: {size}{cache.path}", "dim")), soft_wrap=True)
+        size = f" {cache.size / 1e6:,.1f} MB" if cache.size else ""
+        _with_path(console, f"  {cache.name}:{size}", str(cache.path))
     for line in report.advice:
         console.print(styled((f"! {line}", "yellow")))
     if report.sound:
         print_next(console, 'ptexplore trace "torch.add(a, b)"')
+
+
+def _with_path(console: Console, text: str, path: str) -> None:
+    """Print a text and a path. A path that does not fit has a line of its own, unbroken, so that you can copy it."""
+    fits = len(text) + 2 + len(path) <= console.width
+    for line in (f"{text}  {path}",) if fits else (text, f"    {path}"):
+        console.print(styled((line, "dim")), soft_wrap=True)
 
 
 def _registrations(console: Console, report: Health) -> None:

@@ -133,13 +133,16 @@ def check_reachable(remote: Remote) -> None:
         socket.create_connection((parts.hostname, parts.port or _PORTS[parts.scheme]), _CONNECT).close()
     except OSError as error:
         why = f"{parts.hostname} does not answer: {error.strerror or str(error) or 'no reply'}"
-        raise unreachable(remote, why) from error
+        raise unreachable(remote, why, asked=False) from error
 
 
-def unreachable(remote: Remote, why: str) -> PtexploreError:
-    """Returns the error for a remote that cannot be reached."""
+_KEPT = " (the data received so far is kept)"
+
+
+def unreachable(remote: Remote, why: str, *, asked: bool) -> PtexploreError:
+    """Returns the error for a remote that cannot be reached. `asked`: git asked it, and keeps the data it received."""
     hint = (
-        "connect to the network and run this again (the data received so far is kept), or give the source: "
+        f"connect to the network and run this again{_KEPT if asked else ''}, or give the source: "
         "ptexplore fetch --from FOLDER, --from ARCHIVE.tar.gz or --from URL of a mirror"
     )
     return PtexploreError(f"{remote.shown} cannot be reached", why, hint, FAILED)
@@ -180,9 +183,9 @@ def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> Ptexplo
         hint = f"check the address; PyTorch's own is {PYTORCH}"
         return PtexploreError(f"{ref} of {remote.shown} was not fetched", words, hint, FAILED)
     if error.status is None:
-        return unreachable(remote, f"git received nothing for {STALL:.0f} seconds")
+        return unreachable(remote, f"git received nothing for {STALL:.0f} seconds", asked=True)
     if has_no_room:
-        hint = "free space there, or set PTEXPLORE_CACHE to a folder with more space (the data received so far is kept)"
+        hint = f"free space there, or set PTEXPLORE_CACHE to a folder with more space{_KEPT}"
         return PtexploreError(f"no space for the source in {folder}", words or "a file grew too large", hint, FAILED)
     if _NO_REF.search(words):
         hint = "ptexplore fetch --ref v2.6.0 (PyTorch's tags begin with a v; a commit is given with all 40 digits)"
@@ -191,8 +194,8 @@ def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> Ptexplo
         hint = f"check the address; PyTorch's own is {PYTORCH}"
         return PtexploreError(f"{remote.shown} is not a repository that can be read", words, hint, FAILED)
     if _NO_NETWORK.search(words):
-        return unreachable(remote, words)
-    hint = "run the same command again (the data received so far is kept), or give an archive with --from FILE"
+        return unreachable(remote, words, asked=True)
+    hint = f"run the same command again{_KEPT}, or give an archive with --from FILE"
     return PtexploreError(
         f"{ref} of {remote.shown} could not be fetched", words or f"git ended with {error.status}", hint
     )
