@@ -143,11 +143,11 @@ def test_two_builds_do_not_write_into_one_folder(mini_here, fresh: Path) -> None
     assert hashes(fresh) == before
 
 
-def test_a_folder_of_yours_is_refused_before_an_expression_runs(mini_here, fresh: Path, tmp_path: Path) -> None:
-    fresh.mkdir(exist_ok=True)
-    (fresh / "mine.txt").write_text("mine", encoding="utf-8")
-    ran = tmp_path / "ran"
-    refused = mini_here("html", str(fresh), "--tensor", f"open({str(ran)!r}, 'w') and torch.ones(2)")
+def test_a_folder_of_yours_is_refused_before_an_expression_runs(mini_here, tmp_path: Path) -> None:
+    folder, ran = tmp_path / "folder", tmp_path / "ran"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine", encoding="utf-8")
+    refused = mini_here("html", str(folder), "--tensor", f"open({str(ran)!r}, 'w') and torch.ones(2)")
     assert refused.code == 2, refused
     assert not ran.exists()
 

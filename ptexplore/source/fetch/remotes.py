@@ -136,13 +136,13 @@ def check_reachable(remote: Remote) -> None:
         raise unreachable(remote, why, asked=False) from error
 
 
-_KEPT = " (the data received so far is kept)"
+_RESUMES = " (the data received so far is kept)"
 
 
 def unreachable(remote: Remote, why: str, *, asked: bool) -> PtexploreError:
     """Returns the error for a remote that cannot be reached. `asked`: git asked it, and keeps the data it received."""
     hint = (
-        f"connect to the network and run this again{_KEPT if asked else ''}, or give the source: "
+        f"connect to the network and run this again{_RESUMES if asked else ''}, or give the source: "
         "ptexplore fetch --from FOLDER, --from ARCHIVE.tar.gz or --from URL of a mirror"
     )
     return PtexploreError(f"{remote.shown} cannot be reached", why, hint, FAILED)
@@ -185,7 +185,7 @@ def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> Ptexplo
     if error.status is None:
         return unreachable(remote, f"git received nothing for {STALL:.0f} seconds", asked=True)
     if has_no_room:
-        hint = f"free space there, or set PTEXPLORE_CACHE to a folder with more space{_KEPT}"
+        hint = f"free space there, or set PTEXPLORE_CACHE to a folder with more space{_RESUMES}"
         return PtexploreError(f"no space for the source in {folder}", words or "a file grew too large", hint, FAILED)
     if _NO_REF.search(words):
         hint = "ptexplore fetch --ref v2.6.0 (PyTorch's tags begin with a v; a commit is given with all 40 digits)"
@@ -195,7 +195,7 @@ def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> Ptexplo
         return PtexploreError(f"{remote.shown} is not a repository that can be read", words, hint, FAILED)
     if _NO_NETWORK.search(words):
         return unreachable(remote, words, asked=True)
-    hint = f"run the same command again{_KEPT}, or give an archive with --from FILE"
+    hint = f"run the same command again{_RESUMES}, or give an archive with --from FILE"
     return PtexploreError(
         f"{ref} of {remote.shown} could not be fetched", words or f"git ended with {error.status}", hint
     )
