@@ -22,7 +22,7 @@ from ptexplore.view.compile_page import (
     kernel_row,
     labels_of,
 )
-from ptexplore.view.words.compiling import operator_rule
+from ptexplore.view.words.compiling import break_title, operator_rule
 
 _BREAK = re.compile(r"^\[?(?P<number>\d{1,4})\]?$")
 _GRAPH = re.compile(r"^(?P<compilation>!?\d+(?:/\d+)+)(?P<backward> backward)?$")
@@ -75,7 +75,7 @@ def _breaks(report: CompileReport, name: str, names: FileLabels) -> Iterator[Pag
                 lines += [PageLine(frame.text, 1, names.place(frame)) for frame in broken.stack]
                 if broken.gave_up is not None:
                     lines.append(PageLine(broken.gave_up.function, 1, names.place(broken.gave_up), "gave up in"))
-        title = "  ".join(filter(None, (reason.kind, reason.number)))
+        title = break_title(reason.kind, reason.number)
         yield PageSection(("",), "broken because", (PageRow((f"[{position}]",), title, lines=tuple(lines)),))
 
 

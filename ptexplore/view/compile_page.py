@@ -23,7 +23,7 @@ from ptexplore.model.compiled import (
     Recompilation,
     ValueForBackward,
 )
-from ptexplore.model.compiler_log import CodeLine
+from ptexplore.model.compiler_log import CodeLine, DynamicChange
 from ptexplore.resolve.compiler.texts import without_scope
 from ptexplore.view.trace.amounts import size
 from ptexplore.view.trace.counts import Counted
@@ -33,6 +33,7 @@ from ptexplore.view.words.compiling import (
     KINDS,
     PHASES,
     amount,
+    break_title,
     check_words,
     counted_outcomes,
     limit_words,
@@ -411,8 +412,7 @@ def cause_row(number: int, cause: BreakCause, names: FileLabels, *, same_hints: 
         lines.append(PageLine(shown + more, label="at"))
     if cause.gave_up is not None:
         lines.append(PageLine(cause.gave_up.function, 0, names.place(cause.gave_up), "gave up in"))
-    name = "  ".join(filter(None, (reason.kind, reason.number)))
-    return PageRow((f"[{number}]",), name, lines=tuple(lines))
+    return PageRow((f"[{number}]",), break_title(reason.kind, reason.number), lines=tuple(lines))
 
 
 # --- recompilations ---
@@ -424,7 +424,7 @@ def _recompilations(recompilations: tuple[Recompilation, ...], names: FileLabels
     groups: dict[object, list[Recompilation]] = {}
     for recompilation in _with_new_value_first(recompilations):
         groups.setdefault(_alike(recompilation), []).append(recompilation)
-    rows = [_again(group, names) for group in list(groups.values())[:MOST_AGAIN]]
+    rows = [_again(group, recompilations, names) for group in list(groups.values())[:MOST_AGAIN]]
     after = (f"{len(groups) - MOST_AGAIN} more kinds: --json has all",) if len(groups) > MOST_AGAIN else ()
     return PageSection(("times",), "compiled again because", tuple(rows), after, title="Why compiled again")
 
@@ -458,7 +458,7 @@ def _alike(recompilation: Recompilation) -> object:
     return recompilation.function, recompilation.file, recompilation.line, recompilation.in_part_at, checks
 
 
-def _again(group: list[Recompilation], names: FileLabels) -> PageRow:
+def _again(group: list[Recompilation], everything: Iterable[Recompilation], names: FileLabels) -> PageRow:
     first = group[0]
     where = f"{first.function}" + (f", after line {first.in_part_at}" if first.in_part_at is not None else "")
     lines = [line for check in first.checks[:1] if (line := _made_by(check, names)) is not None]
@@ -479,9 +479,25 @@ def _again(group: list[Recompilation], names: FileLabels) -> PageRow:
     lines += [PageLine(hint, label="hint:") for hint in list(remedies)[:MOST_HINTS]]
     for change in {change.name: change for change in reversed(first.changes)}.values():
         told = f"{subject_words(without_scope(change.name))} ({change.reason}: {change.before}, then {change.after})"
-        lines.append(PageLine(told, label="dynamic from then on:"))
+        fixed = _was_fixed_again(change, everything)
+        lines.append(PageLine(told, label="made dynamic, but fixed again:" if fixed else "dynamic from then on:"))
     why = check_words(first.checks[0]) if first.checks else "torch does not say why"
     return PageRow((f"{len(group)}",), why, None, f"in {where}", tuple(lines))
+
+
+def _was_fixed_again(change: DynamicChange, everything: Iterable[Recompilation]) -> bool:
+    """Whether the version that was compiled with the change still needed one value: its guard on this value failed.
+
+    Dynamo compiles for a symbol, and specialises it again if the code needs the number, as in `range(n)`.
+    """
+    return any(
+        check.version == change.compilation
+        and check.checks in ("value", "size")
+        and check.subject == without_scope(change.name)
+        and check.old == change.after
+        for later in everything
+        for check in later.checks
+    )
 
 
 def _other_version(check: FailedCheck, names: FileLabels) -> PageLine:

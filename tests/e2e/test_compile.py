@@ -106,6 +106,39 @@ def test_a_size_that_changes_becomes_dynamic(compiler_command: InProcess) -> Non
     assert of(document, "grows")["again"] == 1  # the third size fits the dynamic version
 
 
+COUNTED = """\
+import torch
+
+
+@torch.compile(backend="eager")
+def counted(x, n):
+    for i in range(n):
+        x = x * 2
+    return x
+
+
+@torch.compile(backend="eager")
+def scaled(x, n):
+    return x * n
+
+
+for n in (2, 3, 4):
+    counted(torch.ones(3), n)
+    scaled(torch.ones(3), n)
+"""
+
+
+@pytest.mark.words
+def test_a_number_that_the_code_needs_is_fixed_again(compiler_command: InProcess, tmp_path: Path) -> None:
+    """Torch makes both numbers dynamic at the second call; `range(n)` needs one value, as the third call shows."""
+    script = tmp_path / "counted.py"
+    script.write_text(COUNTED, encoding="utf-8")
+    text = compiler_command("compile", "--script", str(script)).out
+    assert "made dynamic, but fixed again: n (scalar change: 2, then 3)" in text
+    assert "dynamic from then on: n (scalar change: 2, then 3)" in text
+    assert of(compiler_command("compile", "--script", str(script), "--json").data, "scaled")["again"] == 1
+
+
 # --- tlparse reads the log of a run of the same program ---
 
 TLPARSE = shutil.which("tlparse", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")

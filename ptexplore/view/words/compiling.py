@@ -42,7 +42,7 @@ _UNKNOWN_NOW: Mapping[CheckedProperty, str] = {
 # What a guard checks, by torch's name of its kind.
 KINDS: Mapping[str, str] = {
     "TENSOR_MATCH": "tensor",
-    "DIMENSION_DYNAMIC_MARKING_GUARD": "mark of a dynamic dimension",
+    "DIMENSION_DYNAMIC_MARKING_GUARD": "dynamic mark",
     "NO_HASATTR": "missing attribute",
     "TYPE_MATCH": "class",
     "ID_MATCH": "object",
@@ -166,3 +166,8 @@ def _bounds_words(check: FailedCheck, subject: str) -> str:
         fits = f"{check.least} or more" if check.least else f"{check.most} or less"
     now = f"now it is {check.new}" if check.new else "now it is not (its value is unknown)"
     return f"{what} was compiled for {fits}, {now}"
+
+
+def break_title(kind: str, number: str) -> str:
+    """Returns the kind of a graph break with the number that torch gives this kind."""
+    return f"{kind}  (torch's number: {number})" if number else kind
