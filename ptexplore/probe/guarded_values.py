@@ -17,6 +17,7 @@ from . import torch_api as api
 SHOWN: Final = (int, float, complex, bool, str, bytes, type(None))  # types whose values are shown
 CONTAINERS: Final = (dict, list, tuple)
 LONGEST = 80  # characters of a value
+MOST_ITEMS = 20  # of a container that is shown
 # What a guard checks: the class of an expression, the identity of an object, the length of a container, a value.
 SUBJECTS = (
     re.compile(r"^-?\d+ <= (?P<subject>[^<>=]+?)(?: <= -?\d+)?$"),
@@ -50,12 +51,26 @@ def values_in(reasons: Iterable[object], local: Mapping[str, Any], of_module: Ma
 
 
 def _shown(value: Any) -> str:
-    """Return a value in words: itself if it is a number or a text, else the name of its class."""
-    if type(value) in SHOWN:
-        text = repr(value)
+    """Return a value in words: itself if it is a number, a text or a few of these, else the name of its class."""
+    text = repr(value) if type(value) in SHOWN else _plain_items(value)
+    if text is not None:
         return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     kind = type(value)
     return f"<class '{kind.__module__}.{kind.__qualname__}'>" if kind.__module__ != "builtins" else str(kind)
+
+
+def _plain_items(value: Any) -> str | None:
+    """Return a container of a few numbers and texts as Python writes it; None for any other value."""
+    kind = type(value)
+    if kind not in (*CONTAINERS, set, frozenset) or len(value) > MOST_ITEMS:
+        return None
+    items = [*value, *value.values()] if kind is dict else value
+    if any(type(item) not in SHOWN for item in items):
+        return None
+    if kind in (set, frozenset) and value:  # in one order, whatever the hashes are
+        inner = ", ".join(sorted(map(repr, value)))
+        return f"{{{inner}}}" if kind is set else f"frozenset({{{inner}}})"
+    return repr(value)
 
 
 def _read(node: ast.expr, local: Mapping[str, Any], of_module: Mapping[str, Any]) -> Any:

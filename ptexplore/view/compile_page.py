@@ -31,7 +31,6 @@ from ptexplore.view.words.compiling import (
     BACKWARD,
     BACKWARD_AGAIN,
     KINDS,
-    PHASES,
     amount,
     break_title,
     check_words,
@@ -39,6 +38,7 @@ from ptexplore.view.words.compiling import (
     limit_words,
     operator_rule,
     outcome_words,
+    phase_words,
     subject_words,
 )
 
@@ -303,7 +303,9 @@ def _function(
         and function.outcome in ("skipped", "failed")
         and (failed_at.file, failed_at.line) not in at
     ):
-        lines.append(PageLine(failed_at.text, 0, names.place(failed_at), "gave up at"))
+        number = list(causes).index(_cause_key(function.failure)) + 1 if function.failure is not None else None
+        label = f"[{number}] gave up at" if number is not None else "gave up at"
+        lines.append(PageLine(failed_at.text, 0, names.place(failed_at), label))
     if function.at_limit:
         lines.append(PageLine(limit_words(function)))
     if function.is_backward:
@@ -486,18 +488,27 @@ def _again(group: list[Recompilation], everything: Iterable[Recompilation], name
 
 
 def _was_fixed_again(change: DynamicChange, everything: Iterable[Recompilation]) -> bool:
-    """Whether the version that was compiled with the change still needed one value: its guard on this value failed.
+    """Whether a version that was compiled with the change, or after it, needed one value: its guard on it failed.
 
-    Dynamo compiles for a symbol, and specialises it again if the code needs the number, as in `range(n)`.
+    Dynamo compiles for a symbol, and specialises it again if the code needs the number, as in `range(n)`. A size has
+    no dimension in the change, so for a size only the version of the change counts, and the value that it had.
     """
-    return any(
-        check.version == change.compilation
-        and check.checks in ("value", "size")
-        and check.subject == without_scope(change.name)
-        and check.old == change.after
-        for later in everything
-        for check in later.checks
-    )
+    frame, changed = _attempt(change.compilation)
+    for check in (check for later in everything for check in later.checks):
+        of, version = _attempt(check.version)
+        if of != frame or check.subject != without_scope(change.name):
+            continue
+        if check.checks == "value" and version >= changed:
+            return True
+        if check.checks == "size" and version == changed and check.old == change.after:
+            return True
+    return False
+
+
+def _attempt(compilation: str) -> tuple[str, int]:
+    """Returns the function of a compilation, and which of its versions this is: ("0", 2) for "0/2"."""
+    function, _, version = compilation.partition("/")
+    return function, int(version) if version.isdecimal() else -1
 
 
 def _other_version(check: FailedCheck, names: FileLabels) -> PageLine:
@@ -678,7 +689,7 @@ def _times(report: CompileReport) -> PageSection | None:
             (seconds_words(phase.own),),
             phase.name,
             None,
-            "  ".join(filter(None, (PHASES.get(phase.name, ""), f"{phase.times:,} times" if phase.times > 1 else ""))),
+            "  ".join(filter(None, (phase_words(phase.name), f"{phase.times:,} times" if phase.times > 1 else ""))),
         )
         for phase in phases
     ]

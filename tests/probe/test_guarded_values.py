@@ -47,6 +47,9 @@ LOCAL = {
     "kept": {"mode": "sin"},
     "f": closing(7),
     "text": "a" * 500,
+    "names": {"c", "a", "b"},
+    "mixed": [1, TRICKY],
+    "many": tuple(range(21)),
 }
 MODULE = {"FLAG": True}
 
@@ -64,6 +67,11 @@ MODULE = {"FLAG": True}
         ("f.__closure__[0].cell_contents == 3", "f.__closure__[0].cell_contents", "7"),
         ("___check_type_id(n, 123), type=<class 'float'>", "n", "2"),
         ("___check_obj_id(x, 123)", "x", "<class 'types.SimpleNamespace'>"),
+        ("names == {'b', 'a'}", "names", "{'a', 'b', 'c'}"),
+        ("items == [1]", "items", "[1, 2, 3]"),
+        ("kept == {}", "kept", "{'mode': 'sin'}"),
+        ("mixed == []", "mixed", "<class 'list'>"),
+        ("many == ()", "many", "<class 'tuple'>"),
     ],
 )
 def test_a_value_is_read(guard: str, subject: str, value: str) -> None:

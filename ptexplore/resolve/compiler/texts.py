@@ -204,7 +204,7 @@ def _failed_check(reason: str, values: Mapping[str, str]) -> FailedCheck:
         return replace(bounds, version=number, text=guard, at=at, is_first_use=first_use, stack=frames)
     checks, subject, index, old, new = _what_failed(guard, values)
     subject = without_scope(subject)
-    is_of_class = checks == "object" and new.startswith("<class ")
+    is_of_class = checks in ("object", "value") and new.startswith("<class ")
     return FailedCheck(
         version=version["version"] if version is not None else "",
         text=guard,

@@ -80,14 +80,44 @@ KINDS: Mapping[str, str] = {
 
 # What the longest phases of the compiler do, by torch's name.
 PHASES: Mapping[str, str] = {
+    "entire_frame_compile": "Dynamo, around one function",
     "bytecode_tracing": "Dynamo reads your Python",
     "build_guards": "Dynamo makes the guards",
+    "gc": "Python looks for garbage, after a compilation",
+    "backend_compile": "around the backend",
     "create_aot_dispatcher_function": "AOTAutograd traces the graph",
-    "compile_file": "the C++ compiler",
-    "async_compile.wait": "waits for kernels that other processes compile",
-    "Scheduler.codegen": "Inductor writes the code of the kernels",
+    "aot_collect_metadata": "AOTAutograd looks for views, and for inputs that change",
+    "aot_trace_joint_graph": "AOTAutograd traces forward and backward together",
+    "min_cut_rematerialization_partition": "parts forward and backward, and chooses the kept values",
+    "inductor_import": "imports Inductor",
+    "inductor_codecache_torch_key": "hashes torch's own files, for the key of the cache",
+    "compile_fx_inner": "Inductor, around one graph",
+    "fx_codegen_and_compile": "Inductor, around one graph",
+    "_recursive_pre_grad_passes": "Inductor rewrites the graph that Dynamo made",
+    "_recursive_joint_graph_passes": "Inductor rewrites forward and backward together",
+    "_recursive_post_grad_passes": "Inductor rewrites forward, or backward",
+    "additional_fake_tensor_prop": "Inductor runs the graph again with fake tensors",
     "GraphLowering.run": "Inductor lowers the operators",
+    "Scheduler.__init__": "Inductor plans which operators a kernel has",
+    "Scheduler.fused_nodes": "Inductor plans which operators a kernel has",
+    "Scheduler.codegen": "Inductor writes the code of the kernels",
+    "GraphLowering.codegen": "Inductor writes the code around the kernels",
+    "PythonWrapperCodegen.generate": "Inductor writes the code around the kernels",
+    "PyCodeCache.load_by_key_path": "imports the generated module",
+    "compile_file": "the C++ compiler",
+    "async_compile.precompile": "compiles kernels for the GPU",
+    "async_compile.wait": "waits for kernels that other processes compile",
+    "CachingAutotuner.benchmark_all_configs": "measures the configurations of a kernel",
 }
+_ATTEMPT = re.compile(r"compile_attempt_(?P<number>\d+)")
+
+
+def phase_words(name: str) -> str:
+    """Returns the meaning of a phase of the compiler, by torch's name of it; empty if it is not known."""
+    attempt = _ATTEMPT.fullmatch(name)
+    return f"Dynamo's try {int(attempt['number']) + 1} of a function" if attempt else PHASES.get(name, "")
+
+
 BACKWARD = "backward, by compiled autograd"
 BACKWARD_AGAIN = (
     "torch's log does not say why backward was captured again; TORCH_LOGS=compiled_autograd_verbose prints it"
@@ -151,7 +181,8 @@ def check_words(check: FailedCheck) -> str:
     if check.checks == "bounds":
         return _bounds_words(check, subject)
     if check.new_class:
-        return f"{subject} is another object, of class {check.new_class}"
+        was = f"was {check.old}, now it is an object" if check.old else "is another object"
+        return f"{subject} {was}, of class {check.new_class}"
     template = _DIFFERENT[check.checks]
     if not check.new and "{new}" in template:
         template = _UNKNOWN_NOW.get(check.checks, _DIFFERENT["other"])

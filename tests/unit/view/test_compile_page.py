@@ -109,6 +109,10 @@ def test_only_a_second_backward_says_that_its_reason_is_unknown() -> None:
     [
         (FailedCheck("0/0", "", "state", "grad_mode num_threads"), "grad_mode, num_threads"),
         (FailedCheck("0/0", "", "value", "G['SCALE']", None, "1", "3"), "global SCALE was 1, now 3"),
+        (
+            FailedCheck("0/0", "", "value", "keys", None, "{'a'}", new_class="Keys"),
+            "keys was {'a'}, now it is an object, of class Keys",
+        ),
         (FailedCheck("0/0", "", "length", "len(G['seen'])", None, "1", "3"), "len(global seen) was 1, now 3"),
     ],
 )
