@@ -51,7 +51,7 @@ def values_in(reasons: Iterable[object], local: Mapping[str, Any], of_module: Ma
 
 
 def _shown(value: Any) -> str:
-    """Return a value in words: itself if it is a number, a text or a few of these, else the name of its class."""
+    """Return a number, a text or a few of them as Python writes them, and the class of any other value."""
     text = repr(value) if type(value) in SHOWN else _plain_items(value)
     if text is not None:
         return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
