@@ -16,8 +16,8 @@ from . import torch_api as api
 
 SHOWN: Final = (int, float, complex, bool, str, bytes, type(None))  # types whose values are shown
 CONTAINERS: Final = (dict, list, tuple)
-LONGEST = 80  # characters of a value
-MOST_ITEMS = 20  # of a container that is shown
+LONGEST = 80  # characters of a value.
+MOST_ITEMS = 20  # of a container that is shown.
 # What a guard checks: the class of an expression, the identity of an object, the length of a container, a value.
 SUBJECTS = (
     re.compile(r"^-?\d+ <= (?P<subject>[^<>=]+?)(?: <= -?\d+)?$"),
