@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tests.harness import TARGET, InProcess
+from tests.harness import TARGET, InProcess, torch_folder
 
 pytestmark = pytest.mark.e2e
 
@@ -299,7 +299,7 @@ def test_the_statement_of_cpp_has_the_words(
 
 def test_a_line_of_another_release_is_not_confirmed(command: InProcess, tmp_path: Path) -> None:
     """A header of this torch throws at that line, but another message: the text is from an older release."""
-    file, header = tmp_path / "pasted.txt", Path(torch.__file__).parent / "include" / "c10" / "core" / "TensorImpl.h"
+    file, header = tmp_path / "pasted.txt", torch_folder() / "include" / "c10" / "core" / "TensorImpl.h"
     lines = header.read_text(encoding="utf-8").split("\n")
     line = next(number for number, text in enumerate(lines, 1) if "required rank 4 tensor to use channels_last" in text)
     line -= lines[0].startswith("#if !defined(TORCH_STABLE_ONLY)")  # which the wheel puts before the file

@@ -504,7 +504,7 @@ def test_what_the_compiler_does_is_one_row_and_its_fake_operators_are_none(comma
     file.write_text(COMPILES_THREE, encoding="utf-8")
     plain = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=True).stdout
     saved = tmp_path / "compiled.trace"
-    kept = ("--native-budget", "0", "--view", "modules", "--save", str(saved))
+    kept = ("--native-budget", "0", "--view", "modules", "--save", str(saved), "--timeout", "600")
     result = command("trace", "--script", str(file), *kept)
     rows = result.out.splitlines()
     assert result.err.split()[-2:] == plain.split()  # torch compiled as many frames as without us
