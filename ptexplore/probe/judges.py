@@ -795,7 +795,7 @@ CACHE_SIZES: tuple[Callable[[random.Random], int], ...] = (
 
 # --- template: the gaps of torchgen's templates ---
 
-TEMPLATE_WORDS = ("f(", "a", ", ", ")", ";", " = ", "x", "$", "{", "}", " ", "return ")
+TEMPLATE_WORDS = ("f(", "a", ", ", ")", ";", " = ", "x", "$ ", "$1", "{", "}", " ", "return ")
 TEMPLATE_NAMES = ("args", "body", "more", "_t1", "one")
 
 
@@ -810,7 +810,8 @@ def _template_line(draw: random.Random) -> str:
     for _ in range(draw.randint(1, 4)):
         name = draw.choice(TEMPLATE_NAMES)
         gap = draw.choice((f"${name}", f"${{{name}}}", f"${{,{name}}}", f"${{{name},}}", f"${{,{name},}}"))
-        line += draw.choice((gap, draw.choice(TEMPLATE_WORDS)))
+        piece = draw.choice((gap, draw.choice(TEMPLATE_WORDS)))
+        line += " " + piece if line[-1:].isalnum() and piece[0].isalnum() else piece  # else a name grows longer
     return line
 
 
@@ -830,7 +831,7 @@ def template_answer(case: Case) -> str:
 
 BASES = (
     "add", "relu", "index_put", "_index_put_impl", "isnan", "i0", "__and__", "__iand__", "__lshift__", "__ilshift__",
-    "__ior__", "native_batch_norm", "_native_batch_norm_legit_functional", "is_out", "special_i1",
+    "__ior__", "native_batch_norm", "_native_batch_norm_legit_functional", "special_i1",
 )  # fmt: skip
 OVERLOADS = ("", "", "Tensor", "Scalar", "dim_IntList", "out", "Tensor_out", "x", "grad_input")
 
