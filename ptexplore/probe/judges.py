@@ -824,7 +824,8 @@ def _template_value(draw: random.Random) -> Any:
 
 def template_answer(case: Case) -> str:
     """Returns the text that torchgen makes."""
-    return CodeTemplate(case["pattern"]).substitute(case["values"])
+    text: str = CodeTemplate(case["pattern"]).substitute(case["values"])
+    return text
 
 
 # --- spellings: the names that torchgen makes from a schema ---
@@ -860,7 +861,7 @@ def spelled_answer(case: Case) -> list[str]:
     """Returns the struct in at::_ops, the C++ function, the autograd kernel, and the header."""
     schema = FunctionSchema.parse(case["schema"])
     header = f"{schema.name.name.base}_ops.h"
-    # The autograd kernel is named by tools/autograd, which the package torchgen has only as a copy; its rule is this one.
+    # tools/autograd names the autograd kernel (type_wrapper_name). The package torchgen has the same rule as native.name.
     return [schema.name.unambiguous_name(), cpp.name(schema), native.name(schema), header]
 
 
