@@ -18,9 +18,6 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn.modules import module as module_hooks
 from torch.utils.data import default_collate
-from torchgen.api import cpp, native
-from torchgen.code_template import CodeTemplate
-from torchgen.model import FunctionSchema
 
 from . import torch_api as api
 from .cached_blocks import by_rules, placed, rules_of
@@ -824,6 +821,8 @@ def _template_value(draw: random.Random) -> Any:
 
 def template_answer(case: Case) -> str:
     """Returns the text that torchgen makes."""
+    from torchgen.code_template import CodeTemplate
+
     text: str = CodeTemplate(case["pattern"]).substitute(case["values"])
     return text
 
@@ -859,6 +858,9 @@ def spelled_case(draw: random.Random) -> Case:
 
 def spelled_answer(case: Case) -> list[str]:
     """Returns the struct in at::_ops, the C++ function, the autograd kernel, and the header."""
+    from torchgen.api import cpp, native
+    from torchgen.model import FunctionSchema
+
     schema = FunctionSchema.parse(case["schema"])
     header = f"{schema.name.name.base}_ops.h"
     # tools/autograd names the autograd kernel (type_wrapper_name). The package torchgen has the same rule as native.name.
