@@ -863,7 +863,7 @@ def spelled_answer(case: Case) -> list[str]:
 
     schema = FunctionSchema.parse(case["schema"])
     header = f"{schema.name.name.base}_ops.h"
-    # tools/autograd names the autograd kernel (type_wrapper_name). The package torchgen has the same rule as native.name.
+    # type_wrapper_name of tools/autograd names the autograd kernel; native.name has the same rule.
     return [schema.name.unambiguous_name(), cpp.name(schema), native.name(schema), header]
 
 
