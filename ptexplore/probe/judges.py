@@ -790,6 +790,83 @@ CACHE_SIZES: tuple[Callable[[random.Random], int], ...] = (
     lambda draw: draw.randint(_MIB, 24 * _MIB),
 )
 
+# --- template: the gaps of torchgen's templates ---
+
+TEMPLATE_WORDS = ("f(", "a", ", ", ")", ";", " = ", "x", "$ ", "$1", "{", "}", " ", "return ")
+TEMPLATE_NAMES = ("args", "body", "more", "_t1", "one")
+
+
+def template_case(draw: random.Random) -> Case:
+    """Returns a template of some lines, and a value for each name: a text, a number or a list. No line is empty."""
+    pattern = "\n".join(_template_line(draw) for _ in range(draw.randint(1, 4)))
+    return {"pattern": pattern, "values": {name: _template_value(draw) for name in TEMPLATE_NAMES}}
+
+
+def _template_line(draw: random.Random) -> str:
+    line = draw.choice(("", "", "  ", "    ", "\t"))
+    for _ in range(draw.randint(1, 4)):
+        name = draw.choice(TEMPLATE_NAMES)
+        gap = draw.choice((f"${name}", f"${{{name}}}", f"${{,{name}}}", f"${{{name},}}", f"${{,{name},}}"))
+        piece = draw.choice((gap, draw.choice(TEMPLATE_WORDS)))
+        line += " " + piece if line[-1:].isalnum() and piece[0].isalnum() else piece  # else a name grows longer
+    return line
+
+
+def _template_value(draw: random.Random) -> Any:
+    """Values have no empty line and no space at an end: releases differ in what becomes of these."""
+    texts = ("int a", "b", "c;\nd;", "if (x) {\n  y;\n}")
+    values = [draw.choice((draw.choice(texts[:2]), draw.choice(texts), draw.randint(0, 9))) for _ in range(3)]
+    return draw.choice((values[0], values[: draw.randint(0, 3)]))
+
+
+def template_answer(case: Case) -> str:
+    """Returns the text that torchgen makes."""
+    from torchgen.code_template import CodeTemplate
+
+    text: str = CodeTemplate(case["pattern"]).substitute(case["values"])
+    return text
+
+
+# --- spellings: the names that torchgen makes from a schema ---
+
+BASES = (
+    "add", "relu", "index_put", "_index_put_impl", "isnan", "i0", "__and__", "__iand__", "__lshift__", "__ilshift__",
+    "__ior__", "native_batch_norm", "_native_batch_norm_legit_functional", "special_i1",
+)  # fmt: skip
+OVERLOADS = ("", "", "Tensor", "Scalar", "dim_IntList", "out", "Tensor_out", "x", "grad_input")
+
+
+def spelled_case(draw: random.Random) -> Case:
+    """Returns a schema as `native_functions.yaml` writes it: functional, in place, or with tensors to fill."""
+    base, overload = draw.choice(BASES), draw.choice(OVERLOADS)
+    is_dunder, way = base.startswith("__"), draw.choice(("functional", "in place", "out", "changes"))
+    further = draw.choice(("", ", Tensor other", ", Scalar other=1", ", int[]? dim=None"))
+    if base in ("__iand__", "__ilshift__", "__ior__"):
+        way = "in place"
+    elif is_dunder or base.endswith("_functional"):
+        way = "functional"
+    name = base + ("_" if way == "in place" and not is_dunder else "") + ("." if overload else "") + overload
+    if way == "in place":
+        return {"schema": f"{name}(Tensor(a!) self{further}) -> Tensor(a!)"}
+    if way == "out":
+        filled = draw.choice(("out", "grad_input"))
+        return {"schema": f"{name}(Tensor self{further}, *, Tensor(a!) {filled}) -> Tensor(a!)"}
+    if way == "changes":
+        return {"schema": f"{name}(Tensor self, Tensor(a!) state{further}) -> Tensor"}
+    return {"schema": f"{name}(Tensor self{further}) -> Tensor"}
+
+
+def spelled_answer(case: Case) -> list[str]:
+    """Returns the struct in at::_ops, the C++ function, the autograd kernel, and the header."""
+    from torchgen.api import cpp, native
+    from torchgen.model import FunctionSchema
+
+    schema = FunctionSchema.parse(case["schema"])
+    header = f"{schema.name.name.base}_ops.h"
+    # type_wrapper_name of tools/autograd names the autograd kernel; native.name has the same rule.
+    return [schema.name.unambiguous_name(), cpp.name(schema), native.name(schema), header]
+
+
 JUDGES: Mapping[str, Callable[[], Judge]] = {
     "view": lambda: Judge(view_case, view_answer, 10_000),
     "dispatch": lambda: Judge(dispatch_case, CaseOperators().answer, 1_000),
@@ -806,4 +883,6 @@ JUDGES: Mapping[str, Callable[[], Judge]] = {
     "collate": lambda: Judge(collate_case, collate_answer, 3_000),
     "alive": lambda: Judge(alive_case, alive_answer, 2_000),
     "cache": lambda: Judge(cache_case, lambda case: placed(case["steps"]), 1_000, rules_of),
+    "template": lambda: Judge(template_case, template_answer, 5_000),
+    "spellings": lambda: Judge(spelled_case, spelled_answer, 2_000),
 }

@@ -39,9 +39,12 @@ NEARLY = {
     "alive": ("saved[name] = names[source[0]]", "saved[name] = value"),  # the product instead of the factor
     "cache": ("rest > SMALL", "rest >= SMALLEST"),  # when a large block is split
     "refused": ("            if strides != other[1]:", "            if False:"),  # the same range in another order
+    "template": ("if not items:", "if False:"),  # the comma of an empty list
+    "spellings": ('base.removesuffix("_functional")', "base"),
 }
 HOSTILE = {
     "import torch\n": "a solution has no torch",
+    "import torchgen\n": "a solution has no torchgen",
     "import ctypes\n": "a solution has no ctypes",
     "open('/etc/passwd')\n": "a solution may not open files",
     "import os\nos.fork()\n": "a solution may not do this: os.fork",
