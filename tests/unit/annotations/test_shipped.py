@@ -37,7 +37,7 @@ def test_home_the_path_and_the_site_begin_at_one_place(library: NoteLibrary, pat
     tours = in_order(library)
     assert [tour.id for tour in tours] == [
         "start", "storage", "binding", "dispatcher", "autograd", "codegen", "modules", "serialization",
-        "dataloader", "memory",
+        "dataloader", "memory", "extensions",
     ]  # fmt: skip
     assert path_view(library, path, ReadingProgress()).following == tours[0].name_of(tours[0].stops[0])
 
