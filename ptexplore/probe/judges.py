@@ -796,7 +796,9 @@ CACHE_SIZES: tuple[Callable[[random.Random], int], ...] = (
 
 # --- registrations: whose kernel runs while libraries come and go ---
 
-REGISTERED_KEYS = ("CPU", "CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+# Without CompositeImplicitAutograd: 2.6.0 and 2.13.0 do not compute the rows of autograd anew when a kernel for
+# CompositeExplicitAutograd comes after it, so the result depends on the order.
+REGISTERED_KEYS = ("CPU", "CompositeExplicitAutograd")
 
 
 def registrations_case(draw: random.Random) -> Case:
