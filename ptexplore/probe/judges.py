@@ -817,7 +817,7 @@ def registrations_case(draw: random.Random) -> Case:
 
 
 class RegisteringLibraries:
-    """Makes real libraries for a history, and calls one operator after each step. The operator has no kernel between cases."""
+    """Makes real libraries for a history, and calls one operator after each step."""
 
     def __init__(self) -> None:
         self._definition = torch.library.Library("ptexplore_registrations", "DEF")
