@@ -918,7 +918,8 @@ def _hint(text: str) -> Any:
 
 
 def _returned(hints: list[Any]) -> Any:
-    return Tuple[tuple(hints)] if len(hints) > 1 else hints[0] if hints else None  # noqa: UP006
+    several: Any = Tuple  # noqa: UP006
+    return several[tuple(hints)] if len(hints) > 1 else hints[0] if hints else None
 
 
 JUDGES: Mapping[str, Callable[[], Judge]] = {
