@@ -913,7 +913,8 @@ def _hint(text: str) -> Any:
     if text.startswith("Optional["):
         return Optional[HINTS[text[9:-1]]]  # noqa: UP045, infer_schema of 2.6.0 knows no other spelling
     if text.startswith("List["):
-        return List[HINTS[text[5:-1]]]  # noqa: UP006
+        listed: Any = List  # noqa: UP006
+        return listed[HINTS[text[5:-1]]]
     return HINTS[text]
 
 
