@@ -5,14 +5,18 @@ The cases are made before the solution runs, the answers after it: while a solut
 
 from __future__ import annotations
 
+import ast
 import base64
 import contextlib
+import inspect
 import io
 import random
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import partial
+from typing import Any, List, Optional, Tuple  # noqa: UP035, the hints that infer_schema of every release knows
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -865,6 +869,133 @@ def spelled_answer(case: Case) -> list[str]:
     header = f"{schema.name.name.base}_ops.h"
     # type_wrapper_name of tools/autograd names the autograd kernel; native.name has the same rule.
     return [schema.name.unambiguous_name(), cpp.name(schema), native.name(schema), header]
+# --- registrations: whose kernel runs while libraries come and go ---
+
+# Without CompositeImplicitAutograd: 2.6.0 and 2.13.0 do not compute the rows of autograd anew when a kernel for
+# CompositeExplicitAutograd comes after it, so the result depends on the order.
+REGISTERED_KEYS = ("CPU", "CompositeExplicitAutograd")
+
+
+def registrations_case(draw: random.Random) -> Case:
+    """Returns a history: libraries register kernels for keys, and loaded libraries are unloaded."""
+    steps: list[list[str]] = []
+    loaded_now: list[str] = []
+    for _ in range(draw.randint(1, 9)):
+        if loaded_now and draw.random() < 0.35:
+            steps.append(["unload", loaded_now.pop(draw.randrange(len(loaded_now)))])
+            continue
+        library = draw.choice("ABCD")
+        steps.append(["register", library, draw.choice(REGISTERED_KEYS)])
+        if library not in loaded_now:
+            loaded_now.append(library)
+    return {"steps": steps}
+
+
+class RegisteringLibraries:
+    """Makes real libraries for a history, and calls one operator after each step."""
+
+    def __init__(self) -> None:
+        self._definition = torch.library.Library("ptexplore_registrations", "DEF")
+        self._definition.define("which(Tensor x) -> int")
+
+    def answer(self, case: Case) -> list[str | None]:
+        """Returns the library whose kernel ran after each step, or None."""
+        libraries: dict[str, Any] = {}
+        ran: list[str | None] = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # one kernel takes the place of another: the subject of the exercise
+            for kind, name, *key in case["steps"]:
+                if kind == "register":
+                    if name not in libraries:
+                        libraries[name] = api.bare_library("ptexplore_registrations")
+                    libraries[name].impl("which", key[0], partial(_number, ord(name)))
+                else:
+                    libraries.pop(name).reset()
+                ran.append(self._called())
+            for library in libraries.values():
+                library.reset()
+        return ran
+
+    @staticmethod
+    def _called() -> str | None:
+        try:
+            return chr(torch.ops.ptexplore_registrations.which(torch.ones(1)))
+        except NotImplementedError:
+            return None
+
+
+def _number(number: int, _x: torch.Tensor) -> int:
+    return number
+
+
+# --- schema: from type hints to a schema ---
+
+HINTS: Mapping[str, Any] = {"Tensor": torch.Tensor, "int": int, "float": float, "bool": bool, "str": str}
+DEFAULTS: Mapping[str, tuple[str, ...]] = {"int": ("2", "-1"), "float": ("0.5", "1.0"), "bool": ("True", "False")}
+RETURNED = ("Tensor", "Tensor", "int", "float", "bool", "List[Tensor]")
+
+
+def schema_case(draw: random.Random) -> Case:
+    """Returns the parameters of a function with hints and defaults, what it returns, and what it writes to."""
+    parameters: list[list[str]] = []
+    with_defaults = False
+    for name in "abcde"[: draw.randint(1, 5)]:
+        plain = draw.choice(("Tensor", "Tensor", *HINTS))
+        hint = draw.choice((plain, plain, f"Optional[{plain}]", f"List[{plain}]"))
+        if draw.random() < 0.04:
+            hint = ""
+        default = draw.choice(DEFAULTS[hint]) if hint in DEFAULTS else "None" if hint.startswith("Optional") else ""
+        if not default or (not with_defaults and draw.random() < 0.5):
+            default = ""
+            if with_defaults:  # Python wants defaults after the first one
+                continue
+        with_defaults = with_defaults or bool(default)
+        parameters.append([name, hint, default])
+    likely = [name for name, hint, _ in parameters if "Tensor" in hint or draw.random() < 0.05]
+    return {
+        "parameters": parameters, "keyword_only": draw.choice((0, 0, draw.randint(0, len(parameters)))),
+        "returns": [draw.choice(RETURNED) for _ in range(draw.choice((0, 1, 1, 1, 2, 3)))],
+        "mutates": [name for name in likely if draw.random() < 0.3],
+    }  # fmt: skip
+
+
+def schema_answer(case: Case) -> str | None:
+    """Returns what torch.library.infer_schema gives for such a function, or None if it raises an error."""
+    first_keyword = len(case["parameters"]) - case["keyword_only"]
+    signature = inspect.Signature(
+        [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY if number >= first_keyword else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=ast.literal_eval(default) if default else inspect.Parameter.empty,
+                annotation=_hint(hint) if hint else inspect.Parameter.empty,
+            )
+            for number, (name, hint, default) in enumerate(case["parameters"])
+        ],
+        return_annotation=_returned([_hint(hint) for hint in case["returns"]]),
+    )
+
+    def function() -> None: ...
+
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    try:
+        return str(torch.library.infer_schema(function, mutates_args=tuple(case["mutates"])))
+    except ValueError:
+        return None
+
+
+def _hint(text: str) -> Any:
+    if text.startswith("Optional["):
+        return Optional[HINTS[text[9:-1]]]  # noqa: UP045, infer_schema of 2.6.0 knows no other spelling
+    if text.startswith("List["):
+        listed: Any = List  # noqa: UP006
+        return listed[HINTS[text[5:-1]]]
+    return HINTS[text]
+
+
+def _returned(hints: list[Any]) -> Any:
+    several: Any = Tuple  # noqa: UP006
+    return several[tuple(hints)] if len(hints) > 1 else hints[0] if hints else None
 
 
 JUDGES: Mapping[str, Callable[[], Judge]] = {
@@ -885,4 +1016,6 @@ JUDGES: Mapping[str, Callable[[], Judge]] = {
     "cache": lambda: Judge(cache_case, lambda case: placed(case["steps"]), 1_000, rules_of),
     "template": lambda: Judge(template_case, template_answer, 5_000),
     "spellings": lambda: Judge(spelled_case, spelled_answer, 2_000),
+    "registrations": lambda: Judge(registrations_case, RegisteringLibraries().answer, 1_000),
+    "schema": lambda: Judge(schema_case, schema_answer, 3_000),
 }

@@ -183,6 +183,11 @@ def tensors_have_names() -> bool:
         return any(torch._C._dispatch_keys(tensor).has(key) for tensor in tensors)
 
 
+def bare_library(namespace: str) -> Any:
+    """Return a C++ library for kernels of this namespace; `torch.library.Library` refuses a second kernel for a key."""
+    return torch._C._dispatch_library("IMPL", namespace, "", "ptexplore", 0)
+
+
 @contextmanager
 def excluding(keys: Iterable[str], *, instead_of: Iterable[str]) -> Iterator[None]:
     """Exclude these keys from this thread's calls, and the keys of `instead_of` only if they are among them."""

@@ -38,6 +38,11 @@ NEARLY = {
     "collate": ('"float32" if float in kinds', '"float64" if float in kinds'),  # an int first, then a float
     "alive": ("saved[name] = names[source[0]]", "saved[name] = value"),  # the product instead of the factor
     "cache": ("rest > SMALL", "rest >= SMALLEST"),  # when a large block is split
+    "registrations": (
+        "registered[:] = [other for other in registered if other != library]",
+        "registered[:] = [] if registered[:1] == [library] else registered",
+    ),  # an older kernel does not come back
+    "schema": ("(a{number}!)", "(a{len(mutates) - 1}!)"),  # counts marks, not parameters
     "refused": ("            if strides != other[1]:", "            if False:"),  # the same range in another order
     "template": ("if not items:", "if False:"),  # the comma of an empty list
     "spellings": ('base.removesuffix("_functional")', "base"),

@@ -36,8 +36,8 @@ def path(library: NoteLibrary) -> LearningPath:
 def test_home_the_path_and_the_site_begin_at_one_place(library: NoteLibrary, path: LearningPath) -> None:
     tours = in_order(library)
     assert [tour.id for tour in tours] == [
-        "start", "storage", "binding", "dispatcher", "autograd", "codegen", "map", "modules",
-        "serialization", "dataloader", "memory",
+        "start", "storage", "binding", "dispatcher", "autograd", "codegen", "map", "modules", "serialization",
+        "dataloader", "memory", "extensions",
     ]  # fmt: skip
     assert path_view(library, path, ReadingProgress()).following == tours[0].name_of(tours[0].stops[0])
 
