@@ -869,6 +869,8 @@ def spelled_answer(case: Case) -> list[str]:
     header = f"{schema.name.name.base}_ops.h"
     # type_wrapper_name of tools/autograd names the autograd kernel; native.name has the same rule.
     return [schema.name.unambiguous_name(), cpp.name(schema), native.name(schema), header]
+
+
 # --- registrations: whose kernel runs while libraries come and go ---
 
 # Without CompositeImplicitAutograd: 2.6.0 and 2.13.0 do not compute the rows of autograd anew when a kernel for
