@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import re
 import subprocess
@@ -230,13 +231,13 @@ def test_a_failing_test_has_its_trace(cli: Cli, raising: Path) -> None:
 
 def test_with_workers(cli: Cli, raising: Path) -> None:
     """The same with pytest-xdist, and the files in a folder for CI. A link there is replaced, not followed."""
-    printed_by(cli, raising, "--ptexplore-save", "kept", "-n", "2")
-    mine, (planted,) = raising / "mine.txt", (raising / "kept").glob("*-test_recorded-*")
-    mine.write_text("mine", encoding="utf-8")
-    planted.unlink()
-    planted.symlink_to(mine)
+    (mine := raising / "mine.txt").write_text("mine", encoding="utf-8")
+    digest = hashlib.sha256(b"test_raising.py::test_recorded").hexdigest()[:8]
+    (raising / "kept").mkdir()
+    (planted := raising / "kept" / f"test_raising.py-test_recorded-{digest}.trace").symlink_to(mine)
     printed = printed_by(cli, raising, "--ptexplore-save", "kept", "-n", "2")
     assert mine.read_text(encoding="utf-8") == "mine"
+    assert not planted.is_symlink()
     assert {name for name, text in sections(printed).items() if "open it: " in text} == set(TRACED)
     assert f"ptexplore: 4 traces in {raising / 'kept'}" in printed
     assert sorted(file.name.rpartition("-")[0] for file in (raising / "kept").iterdir()) == [
